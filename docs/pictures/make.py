@@ -1,0 +1,74 @@
+"""Draw the pictures of the README: ``python docs/pictures/make.py`` (needs ``allworlds[figures]``).
+
+One picture, the idea of the library. Left, a feedback graph with its clique cover. Right, how the learner
+divides its probability between the cliques while it plays, as the mean of twenty runs: the best clique takes
+over, then the world turns hostile (the best arm becomes the worst) and another one does. Single runs differ
+in how fast they turn, so no single one is shown.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+import allworlds as aw
+from allworlds.reporting.canvas import blank, house_style, save
+from allworlds.reporting.pictures import clique_masses, feedback_graph
+
+HERE = Path(__file__).resolve().parent
+CLIQUES = [[0, 1, 2, 3, 4], [5, 6, 7], [8, 9, 10, 11], [12, 13]]
+ACROSS = [(3, 6), (4, 6), (7, 9), (7, 10), (10, 13), (11, 12), (2, 13)]
+HORIZON = 6000
+TURN = HORIZON // 2
+SEEDS = range(20)
+
+
+def graph_and_cover() -> aw.CliqueCover:
+    """Four groups of arms that see each other, and a few side observations across."""
+    inside = [(i, j) for arms in CLIQUES for i in arms for j in arms if i < j]
+    return aw.CliqueCover(aw.FeedbackGraph(14, inside + ACROSS), CLIQUES)
+
+
+def mean_losses(round: int) -> np.ndarray:
+    """Arm 6 is best, then, from the turn on, it is worst and arm 9 is best."""
+    means = np.full(14, 0.5)
+    means[6] = 0.25 if round <= TURN else 0.9
+    means[9] = 0.5 if round <= TURN else 0.1
+    return means
+
+
+def play(cover: aw.CliqueCover, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Let an agent play and note the mass of each clique every ten rounds."""
+    agent = aw.Agent(aw.TsallisShannon(cover), seed=seed)
+    world = np.random.default_rng([2021, seed])
+    rounds, masses = [], []
+    for round in range(1, HORIZON + 1):
+        if round % 10 == 1:
+            distribution = np.asarray(agent.distribution)
+            rounds.append(round)
+            masses.append([distribution[arms].sum() for arms in CLIQUES])
+        decision = agent.choose()
+        losses = world.random(cover.n_arms) < mean_losses(round)
+        agent.observe(decision, {arm: float(losses[arm]) for arm in decision.observes})
+    return np.array(rounds), np.array(masses)
+
+
+def idea() -> Path:
+    """Draw both halves and save them as ``idea.png``."""
+    cover = graph_and_cover()
+    runs = [play(cover, seed) for seed in SEEDS]
+    rounds, masses = runs[0][0], np.mean([masses for _, masses in runs], axis=0)
+    with house_style():
+        figure = blank(10.0, 3.9)
+        left, right = figure.subplots(1, 2, width_ratios=[1.0, 1.7])
+        feedback_graph(left, cover).set_title("who sees whom, grouped into cliques")
+        clique_masses(right, rounds, masses, ["0–4", "5–7", "8–11", "12–13"])
+        right.axvline(TURN, color="white", linestyle=(0, (4, 3)), linewidth=1.5)
+        right.set_title("the best clique takes over, until its best arm turns bad (dashed)")
+        right.set_ylabel(f"probability of each clique, mean of {len(SEEDS)} runs")
+    return save(figure, HERE / "idea.png")
+
+
+if __name__ == "__main__":
+    print(idea())

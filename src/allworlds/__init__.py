@@ -1,0 +1,56 @@
+"""allworlds: online decisions with side observations.
+
+A graph says who sees whom, a cover groups it, a learner chooses and learns, an agent remembers.
+Names are loaded when first used (PEP 562), so ``import allworlds`` costs nothing.
+
+>>> import allworlds as aw
+>>> aw.graphs.disjoint_cliques(10, 10).n_arms
+100
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "Agent": "agents",
+    "AllWorldsError": "errors",
+    "CliqueCover": "graphs",
+    "Constants": "ftrl",
+    "Decision": "agents",
+    "FTRLSolution": "ftrl",
+    "FeedbackGraph": "graphs",
+    "TsallisShannon": "learners",
+    "clique_cover": "graphs",
+    "sharp_alpha": "ftrl",
+    "solve_ftrl": "ftrl",
+}
+_ROOMS = ("errors", "ftrl", "graphs", "learners", "simulation", "theory")
+
+__all__ = ["__version__", *sorted(_HOMES), *_ROOMS]
+
+if TYPE_CHECKING:
+    from allworlds import errors, ftrl, graphs, learners, simulation, theory
+    from allworlds.agents import Agent, Decision
+    from allworlds.errors import AllWorldsError
+    from allworlds.ftrl import Constants, FTRLSolution, sharp_alpha, solve_ftrl
+    from allworlds.graphs import CliqueCover, FeedbackGraph, clique_cover
+    from allworlds.learners import TsallisShannon
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        value = getattr(importlib.import_module(f"allworlds.{_HOMES[name]}"), name)
+    elif name in _ROOMS:
+        value = importlib.import_module(f"allworlds.{name}")
+    else:
+        raise AttributeError(f"module 'allworlds' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,51 @@
+"""The command ``allworlds``: parse, call a workflow, print. One file a command.
+
+Nothing heavy is imported here: ``allworlds --help`` answers without NumPy, Numba or Matplotlib. Each command
+imports its workflow when it runs.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+from typing import Annotated
+
+import typer
+
+from allworlds import __version__
+from allworlds.cli.figure import figure
+from allworlds.cli.verify import verify
+
+app = typer.Typer(
+    name="allworlds",
+    help="Online decisions with side observations: one learner that is good in every world.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command()(verify)
+app.command()(figure)
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"allworlds {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit."),
+    ] = False,
+) -> None:
+    """Online decisions with side observations: one learner that is good in every world."""
+
+
+def main() -> None:
+    """Run the command line; the exit code is 0, 1 (a check failed), 2 (usage) or 130 (interrupted)."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # without Unicode: question marks, not an error
+    app()

@@ -1,0 +1,144 @@
+"""``allworlds verify``: check every statement of the paper, as a table or as JSON lines."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from allworlds.cli.sentences import sentences
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from allworlds.workflows.verify import Verdict
+
+NARROW = 64  # columns; below, a table would cut its numbers
+
+
+def verify(
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the random instances.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per statement.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer and smaller instances.")] = False,
+) -> None:
+    """Check every lemma and theorem of the paper on fresh random instances and real trajectories.
+
+    Prints each statement with its left side, right side and slack. The exit code is 1 if one fails.
+    """
+    with sentences():
+        from rich.console import Console
+
+        from allworlds.workflows.verify import verify as verdicts
+
+        screen = Console(highlight=False)
+        collected: list[Verdict] = []
+        with _progress(hidden=as_json and screen.is_terminal) as on_progress:
+            for verdict in verdicts(seed, scale="quick" if quick else "full", on_progress=on_progress):
+                collected.append(verdict)
+                if as_json:
+                    typer.echo(_as_json(verdict))
+        if not as_json:
+            _print_verdicts(screen, collected)
+        if not collected or not all(verdict.holds for verdict in collected):
+            raise typer.Exit(1)
+
+
+@contextmanager
+def _progress(*, hidden: bool) -> Iterator[Callable[[int, int, str], None] | None]:
+    """Show a bar on the terminal's stderr, and nothing anywhere else."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    screen = Console(stderr=True)
+    if hidden or not screen.is_terminal:
+        yield None
+        return
+    columns = (BarColumn(bar_width=24), MofNCompleteColumn(), TextColumn("{task.description}", markup=False))
+    with Progress(*columns, console=screen, transient=True, redirect_stdout=False) as bar:
+        task = bar.add_task("", total=None)
+
+        def on_progress(done: int, total: int, what: str) -> None:
+            bar.update(task, completed=done, total=total, description=what)
+
+        yield on_progress
+
+
+def _as_json(verdict: Verdict) -> str:
+    """One object on one line; a number that JSON cannot write is null."""
+    fields = {name: _plain(value) for name, value in dataclasses.asdict(verdict).items()}
+    return json.dumps(fields, allow_nan=False)
+
+
+def _plain(value: Any) -> Any:
+    value = value.item() if hasattr(value, "item") else value  # a NumPy scalar
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _print_verdicts(screen: Console, verdicts: list[Verdict]) -> None:
+    """Print a table, or lines where a table would cut its numbers, and a closing sentence."""
+    from rich.text import Text
+
+    if screen.width < NARROW:
+        for verdict in verdicts:
+            left, right, _ = _numbers(verdict)
+            screen.print(_mark(screen, verdict), Text(f"{_name(verdict)}: {left} <= {right}"))
+    else:
+        screen.print(_table(screen, verdicts))
+    screen.print(Text(_summary(verdicts)))
+
+
+def _table(screen: Console, verdicts: list[Verdict]) -> Table:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
+    table.add_column("statement", overflow="fold", ratio=1)
+    for name in ("left", "right", "slack"):
+        table.add_column(name, justify="right", no_wrap=True, min_width=9)
+    table.add_column("holds", no_wrap=True, min_width=9)
+    group = None
+    for verdict in verdicts:
+        if verdict.group != group:
+            group = verdict.group
+            table.add_section()
+            table.add_row(Text(group, style="bold"))
+        table.add_row(Text(_name(verdict)), *_numbers(verdict), _mark(screen, verdict))
+    return table
+
+
+def _mark(screen: Console, verdict: Verdict) -> Text:
+    """Say whether a statement holds in a word that needs no colour to be understood."""
+    from rich.text import Text
+
+    yes, no = ("✓", "✗") if "utf" in screen.encoding.lower() else ("yes", "NO")
+    mark = Text(yes if verdict.holds else no, style="green" if verdict.holds else "bold red")
+    return mark.append(" vacuous" if verdict.vacuous else "", style="yellow")
+
+
+def _numbers(verdict: Verdict) -> list[str]:
+    return [f"{number:.3g}" for number in (verdict.left, verdict.right, verdict.slack)]
+
+
+def _name(verdict: Verdict) -> str:
+    return f"{verdict.statement} ({verdict.note})" if verdict.note else verdict.statement
+
+
+def _summary(verdicts: list[Verdict]) -> str:
+    """Close with one sentence: how many hold, how many say nothing, which fail."""
+    if not verdicts:
+        return "No statement was checked."
+    failing = [verdict.statement for verdict in verdicts if not verdict.holds]
+    vacuous = sum(verdict.vacuous for verdict in verdicts)
+    instances = sum(verdict.instances for verdict in verdicts)
+    sentence = f"{len(verdicts) - len(failing)} of {len(verdicts)} statements hold on {instances:,} instances"
+    if vacuous:
+        sentence += f", {vacuous} vacuous (the bound is no better than the trivial one)"
+    return f"{sentence}; failing: {', '.join(failing)}." if failing else f"{sentence}."

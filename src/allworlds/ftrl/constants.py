@@ -1,0 +1,183 @@
+"""The constants of Algorithm 1 as one visible value: what was printed, what is needed, what works.
+
+Three settings are offered. :meth:`Constants.paper` is [EK21, Algorithm 1] to the letter; it plays almost
+uniformly for the first million rounds. :meth:`Constants.sharp` keeps the proof and drops what it does not
+need: ``alpha`` from the exact condition of ``docs/sharp_constants.md``, no floor, no horizon.
+:meth:`Constants.practical` is the setting to use: no theorem covers it, experiments do.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from numbers import Integral, Real
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from allworlds.errors import InvalidConstants, InvalidParameter
+from allworlds.ftrl.sharp import sharp_alpha, sharp_alphas
+from allworlds.graphs import CliqueCover
+
+Estimator = Literal["importance", "baseline"]
+
+
+@dataclass(frozen=True)
+class Constants:
+    """All that Algorithm 1 leaves open; plain data, hashable, the same for ever once made.
+
+    >>> from allworlds.graphs import clique_cover, disjoint_cliques
+    >>> cover = clique_cover(disjoint_cliques(2, 5))
+    >>> Constants.paper(cover, horizon=1000).beta
+    9.0
+    >>> round(Constants.sharp(cover).alpha[0], 3)
+    3.879
+    """
+
+    alpha: tuple[float, ...]
+    """One per clique: weight of the Tsallis entropy, equation (3)."""
+    beta: float
+    """Weight of the log barrier, equation (4)."""
+    gamma: float
+    """Smallest probability of an arm: the shrunk simplex."""
+    eta0: float
+    """The learning rate of round t is ``eta0 / t**power``."""
+    power: float = 0.5
+    estimator: Estimator = "importance"
+    """``importance``: ``l / p(V)``, Algorithm 1. ``baseline``: ``(l - b) / p(V)``, ``b`` the running mean loss."""
+    label: str = "custom"
+    """Which setting this is, for people."""
+
+    def __post_init__(self) -> None:
+        """Refuse what is no number or has no meaning for any cover."""
+        if not isinstance(self.alpha, Iterable) or isinstance(self.alpha, str):
+            raise InvalidConstants(f"alpha is {self.alpha!r}; expected one number for each clique")
+        alpha = tuple(_finite("alpha", value) for value in self.alpha)
+        object.__setattr__(self, "alpha", alpha)
+        for name in ("beta", "gamma", "eta0", "power"):
+            object.__setattr__(self, name, _finite(name, getattr(self, name)))
+        if not alpha or min(alpha) < 0.0:
+            raise InvalidConstants(f"alpha is {_short(alpha)}; expected a number of at least 0 for each clique")
+        if self.beta < 0.0 or self.gamma < 0.0:
+            raise InvalidConstants(f"beta is {self.beta} and gamma {self.gamma}; expected numbers of at least 0")
+        if self.eta0 <= 0.0 or not 0.0 <= self.power <= 1.0:
+            raise InvalidConstants(
+                f"the learning rate is {self.eta0} / t**{self.power}; expected eta0 above 0 and power from 0 to 1"
+            )
+        if self.estimator not in get_args(Estimator):
+            raise InvalidConstants(f"estimator is {self.estimator!r}; expected one of {get_args(Estimator)}")
+
+    @classmethod
+    def paper(cls, cover: CliqueCover, horizon: int) -> Constants:
+        """[EK21, Algorithm 1] as printed; the horizon ``T`` must be known."""
+        rounds = _horizon(horizon)
+        log_nt = math.log(cover.n_arms * rounds)
+        return cls(
+            alpha=(2.0 * (1.0 + log_nt**2),) * cover.n_cliques,  # [EK21, Lemma 2] with gamma = 1/(NT)
+            beta=9.0,  # [EK21, Lemma 7]: keeps a clique's mass within a factor 7/3
+            gamma=1.0 / (cover.n_arms * rounds),
+            eta0=1.0,
+            label=f"paper, T = {rounds}",
+        )
+
+    @classmethod
+    def sharp(cls, cover: CliqueCover, kappa: float = 0.5) -> Constants:
+        """The smallest ``alpha`` for which Lemma 2 holds with ``kappa`` in place of 1/2; the proof covers 1/2."""
+        return cls(
+            alpha=tuple(sharp_alphas(cover.sizes, kappa).tolist()),
+            beta=9.0,  # [EK21, Lemma 7]
+            gamma=0.0,
+            eta0=1.0,
+            label=f"sharp, kappa = {kappa:g}",
+        )
+
+    @classmethod
+    def practical(cls, cover: CliqueCover) -> Constants:
+        """The default: kappa 1/4, a rate that grows with the entropy's range, a small barrier, a baseline."""
+        alpha = sharp_alphas(cover.sizes, 0.25)
+        reach = float(np.max(alpha + np.log(cover.sizes)))  # how far the regulariser can go in one clique
+        return cls(
+            alpha=tuple(alpha.tolist()),
+            beta=2.0,
+            gamma=0.0,
+            eta0=3.0 * math.sqrt(reach),
+            estimator="baseline",
+            label="practical",
+        )
+
+    def learning_rate(self, round: int) -> float:
+        """``eta_t = eta0 / t**power``."""
+        return learning_rate(self.eta0, self.power, float(round))
+
+    def check_fits(self, cover: CliqueCover) -> None:
+        """Refuse constants for which the step on ``cover`` has no unique answer."""
+        if len(self.alpha) != cover.n_cliques:
+            raise InvalidConstants(
+                f"alpha has {len(self.alpha)} numbers but the cover has {cover.n_cliques} cliques; "
+                "expected one for each clique"
+            )
+        if self.gamma * cover.n_arms > 1.0 + 1e-12:
+            raise InvalidConstants(
+                f"gamma is {self.gamma:g}, but {cover.n_arms} arms cannot all have more than "
+                f"1/{cover.n_arms}; choose a smaller gamma"
+            )
+        if cover.n_cliques == 1:
+            return  # alpha and beta drop out
+        sizes = cover.sizes
+        alpha = np.asarray(self.alpha)
+        for size in np.unique(sizes):
+            lowest = float(alpha[sizes == size].min())
+            limit = sharp_alpha(int(size), 0.0)
+            if lowest < limit * (1.0 - 1e-12):
+                raise InvalidConstants(
+                    f"alpha is {lowest:g} for a clique of {size} arms, below {limit:.6g}, the limit under which the "
+                    "regulariser is not convex; allworlds.sharp_alpha(size, kappa) gives safe values"
+                )
+        if self.beta == 0.0 and float(alpha.min()) == 0.0:
+            raise InvalidConstants(
+                "alpha and beta are both 0 for some clique, which leaves its mass undetermined; raise one of them"
+            )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON; a run of equal alphas stays one number for each clique."""
+        return asdict(self) | {"alpha": list(self.alpha)}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Constants:
+        """The inverse of :meth:`to_dict`."""
+        return cls(**(data | {"alpha": tuple(data["alpha"])}))
+
+    def digest(self) -> str:
+        """A hash of all values, equal for equal constants on every machine."""
+        return hashlib.sha256(json.dumps(self.to_dict(), sort_keys=True).encode()).hexdigest()
+
+    def __repr__(self) -> str:
+        return (
+            f"Constants({self.label}: alpha={_short(self.alpha)}, beta={self.beta:g}, gamma={self.gamma:g}, "
+            f"learning rate={self.eta0:.4g}/t**{self.power:g}, estimator={self.estimator})"
+        )
+
+
+def learning_rate(eta0: float, power: float, round: float) -> float:
+    """``eta0 / round**power``, with the exact square root for the usual power of one half."""
+    return eta0 / (math.sqrt(round) if power == 0.5 else round**power)
+
+
+def _finite(name: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
+        raise InvalidConstants(f"{name} is {value!r}; expected a finite number")
+    return float(value)
+
+
+def _horizon(horizon: int) -> int:
+    if isinstance(horizon, bool) or not isinstance(horizon, Integral) or horizon < 1:
+        raise InvalidParameter(f"horizon is {horizon!r}; expected a number of rounds, an integer of at least 1")
+    return int(horizon)
+
+
+def _short(values: tuple[float, ...]) -> str:
+    few = ", ".join(f"{value:.4g}" for value in values[:3])
+    return f"({few}, … {len(values)} in all)" if len(values) > 3 else f"({few})"

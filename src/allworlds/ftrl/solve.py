@@ -1,0 +1,135 @@
+"""The step of Algorithm 1: from cumulative losses to the next distribution, with its certificate.
+
+    p = argmin  L·p + Psi(p) / eta + Phi(p)    over  sum p = 1, p_i >= gamma        [EK21, Algorithm 1]
+
+The problem is convex in N variables, but it splits: inside a clique the answer is a softmax
+(``within_clique``), and between the cliques there is one equation in K masses (``clique_mass``). So the
+argmin is exact to rounding in a few passes over the losses.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from numbers import Real
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from allworlds.errors import InvalidLosses, InvalidParameter
+from allworlds.ftrl.clique_mass import MAX_STEPS, TIGHT, Masses, Problem, new_masses, solve_masses
+from allworlds.ftrl.constants import Constants
+from allworlds.ftrl.within_clique import probability
+from allworlds.graphs import CliqueCover
+from allworlds.kernels.jit import jit
+
+
+@dataclass(frozen=True)
+class FTRLSolution:
+    """The minimiser of one step, and the proof that it is one."""
+
+    distribution: NDArray[np.float64]
+    """(N,) probability of each arm."""
+    clique_mass: NDArray[np.float64]
+    """(K,) probability of each clique."""
+    multiplier: float
+    """``lambda``, the common price ``V_k'`` of all cliques above their floor."""
+    residual: float
+    """Largest violation of the optimality conditions, relative to the terms of ``V_k'``, and ``|sum p - 1|``."""
+    iterations: int
+    """Newton steps; one more than the limit if bisection had to finish."""
+
+
+def solve_ftrl(
+    cover: CliqueCover,
+    cumulative_losses: ArrayLike,
+    learning_rate: float,
+    constants: Constants,
+    *,
+    max_steps: int = MAX_STEPS,
+) -> FTRLSolution:
+    """Minimise ``L·p + Psi(p) / eta + Phi(p)`` over the shrunk simplex.
+
+    ``cumulative_losses`` has shape (N,), in the order of the arms. ``max_steps`` limits Newton's steps; with 0
+    the answer comes from bisection alone.
+
+    >>> from allworlds.graphs import clique_cover, disjoint_cliques
+    >>> cover = clique_cover(disjoint_cliques(2, 1))
+    >>> answer = solve_ftrl(cover, [0.0, 0.0], 1.0, Constants.sharp(cover))
+    >>> answer.distribution
+    array([0.5, 0.5])
+    """
+    constants.check_fits(cover)
+    losses = _checked_losses(cumulative_losses, cover.n_arms)
+    eta = _checked_rate(learning_rate)
+    if isinstance(max_steps, bool) or not isinstance(max_steps, int) or max_steps < 0:
+        raise InvalidParameter(f"max_steps is {max_steps!r}; expected an integer of at least 0")
+    problem = Problem(
+        losses[cover.order], cover.starts, np.array(constants.alpha), constants.beta, constants.gamma, eta
+    )
+    masses = new_masses(cover.sizes, constants.gamma)
+    set_lowest(problem, masses)
+    multiplier, residual, iterations = solve_masses(problem, masses, 0.0, TIGHT, max_steps)
+    by_clique = np.empty(cover.n_arms)
+    fill_distribution(problem, masses, by_clique)
+    distribution = np.empty(cover.n_arms)
+    distribution[cover.order] = by_clique
+    return FTRLSolution(
+        distribution=distribution,
+        clique_mass=masses.temperature**-2.0,
+        multiplier=multiplier + float(losses.min()),
+        residual=max(residual, abs(math.fsum(by_clique) - 1.0)),
+        iterations=iterations,
+    )
+
+
+def _checked_losses(cumulative_losses: ArrayLike, n_arms: int) -> NDArray[np.float64]:
+    try:
+        losses = np.asarray(cumulative_losses, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidLosses(f"cumulative_losses are no numbers ({error}); expected one for each arm") from None
+    if losses.shape != (n_arms,):
+        raise InvalidLosses(f"cumulative_losses has shape {losses.shape}; expected ({n_arms},), one for each arm")
+    if not np.isfinite(losses).all():
+        arm = int(np.flatnonzero(~np.isfinite(losses))[0])
+        raise InvalidLosses(f"the cumulative loss of arm {arm} is {losses[arm]}; expected finite numbers")
+    if not np.ptp(losses / 4.0) < 1e299:
+        raise InvalidLosses("cumulative_losses are more than 1e299 apart; expected a smaller spread")
+    return losses
+
+
+def _checked_rate(learning_rate: float) -> float:
+    if isinstance(learning_rate, bool) or not isinstance(learning_rate, Real):
+        raise InvalidParameter(f"learning_rate is {learning_rate!r}; expected a positive number")
+    if not 1e-100 <= learning_rate <= 1e100:
+        raise InvalidParameter(f"learning_rate is {learning_rate}; expected a positive number, 1e-100 to 1e100")
+    return float(learning_rate)
+
+
+# --- kernels --------------------------------------------------------------------------------------------
+
+
+@jit
+def set_lowest(problem: Problem, masses: Masses) -> None:
+    """The lowest loss of every clique."""
+    for k in range(masses.lowest.size):
+        masses.lowest[k] = problem.losses[problem.starts[k] : problem.starts[k + 1]].min()
+
+
+@jit
+def fill_distribution(problem: Problem, masses: Masses, distribution: NDArray[np.float64]) -> None:
+    """Write ``p``, in clique order."""
+    for k in range(masses.lowest.size):
+        x = masses.temperature[k]
+        at_floor = problem.gamma > 0.0 and x >= masses.hottest[k]
+        for i in range(problem.starts[k], problem.starts[k + 1]):
+            if at_floor:
+                distribution[i] = problem.gamma
+            else:
+                y = probability(
+                    problem.losses[i] - masses.lowest[k],
+                    masses.log_top[k],
+                    problem.eta / x,
+                    problem.gamma * x * x,
+                )
+                distribution[i] = max(problem.gamma, y / (x * x))

@@ -1,0 +1,51 @@
+"""Who sees whom: feedback graphs, families of them, and their clique covers."""
+
+from __future__ import annotations
+
+from allworlds.graphs.cover import CliqueCover
+from allworlds.graphs.covering import clique_cover
+from allworlds.graphs.families import (
+    bandit,
+    cycle,
+    disjoint_cliques,
+    full_information,
+    grid,
+    interval,
+    lu_gadgets,
+    mycielski_complement,
+    path,
+    star,
+    unit_disk,
+)
+from allworlds.graphs.graph import FeedbackGraph
+from allworlds.graphs.numbers import independent_set
+from allworlds.graphs.random_families import (
+    barabasi_albert,
+    erdos_renyi,
+    random_interval,
+    random_unit_disk,
+    stochastic_blocks,
+)
+
+__all__ = [
+    "CliqueCover",
+    "FeedbackGraph",
+    "bandit",
+    "barabasi_albert",
+    "clique_cover",
+    "cycle",
+    "disjoint_cliques",
+    "erdos_renyi",
+    "full_information",
+    "grid",
+    "independent_set",
+    "interval",
+    "lu_gadgets",
+    "mycielski_complement",
+    "path",
+    "random_interval",
+    "random_unit_disk",
+    "star",
+    "stochastic_blocks",
+    "unit_disk",
+]

@@ -1,0 +1,296 @@
+"""Who sees whom: the feedback graph."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from allworlds.errors import AllWorldsError, InvalidGraph, InvalidParameter, MissingExtra
+from allworlds.graphs.checks import (
+    Ints,
+    Label,
+    check_arms,
+    clean_labels,
+    flatten_cliques,
+    integers,
+    is_whole,
+    whole_number,
+)
+from allworlds.graphs.storage import DisjointCliques, Storage, from_neighbours, from_pairs
+
+
+class FeedbackGraph:
+    """Who sees whom: choosing an arm shows its own loss and the losses of its neighbours.
+
+    The graph is undirected, and an arm always sees itself. It never changes: every array it hands out is
+    read-only or fresh. Graphs are equal when their structure and labels are, however they were built.
+
+    Parameters
+    ----------
+    n_arms:
+        How many arms there are; they are numbered from 0.
+    edges:
+        Pairs of arms, (m, 2). Copies, both orientations and self loops are harmless.
+    labels:
+        One str or int an arm, all different. Labels that only repeat the arm numbers are dropped.
+
+    Examples
+    --------
+    >>> graph = FeedbackGraph(4, [(0, 1), (1, 2)], labels=["a", "b", "c", "d"])
+    >>> graph
+    FeedbackGraph(4 arms, 2 edges)
+    >>> graph.sees(1)
+    array([0, 1, 2])
+    >>> graph.index_of("d")
+    3
+
+    References
+    ----------
+    [EK21, Section 2].
+    """
+
+    __slots__ = ("_digest", "_labels", "_numbers", "_storage")
+
+    _storage: Storage
+    _labels: tuple[Label, ...] | None
+    _digest: str | None
+    _numbers: dict[Hashable, int] | None
+
+    def __init__(
+        self, n_arms: int, edges: Iterable[Sequence[int]] | Ints = (), labels: Sequence[Label] | None = None
+    ) -> None:
+        n_arms = whole_number(n_arms, "n_arms")
+        pairs = integers(edges, "edges", InvalidGraph)
+        if pairs.size == 0:
+            pairs = pairs.reshape(0, 2)
+        if pairs.ndim != 2 or pairs.shape[1] != 2:
+            raise InvalidGraph(f"edges must be pairs of arms, shape (m, 2), but shape {pairs.shape} came")
+        check_arms(pairs.ravel(), n_arms, "an edge", InvalidGraph)
+        self._fill(from_pairs(n_arms, pairs), labels)
+
+    def _fill(self, storage: Storage, labels: Sequence[Label] | None) -> None:
+        self._storage = storage
+        self._labels = clean_labels(labels, storage.n_arms)
+        self._digest = None
+        self._numbers = None
+
+    @classmethod
+    def _of(cls, storage: Storage, labels: Sequence[Label] | None = None) -> FeedbackGraph:
+        """A graph around a storage that is already canonical."""
+        graph = cls.__new__(cls)
+        graph._fill(storage, labels)
+        return graph
+
+    @classmethod
+    def _from_sizes(cls, sizes: Ints) -> FeedbackGraph:
+        """Disjoint cliques of consecutive arms, at the cost of three arrays."""
+        return cls._of(DisjointCliques.from_sizes(sizes))
+
+    @classmethod
+    def from_adjacency(cls, matrix: ArrayLike, labels: Sequence[Label] | None = None) -> FeedbackGraph:
+        """The graph of a square symmetric matrix of zeros and ones; the diagonal is ignored.
+
+        >>> FeedbackGraph.from_adjacency([[0, 1], [1, 0]]).n_edges
+        1
+        """
+        square = np.array(matrix)
+        if square.ndim != 2 or square.shape[0] != square.shape[1] or square.shape[0] == 0:
+            raise InvalidGraph(f"an adjacency matrix must be square, but shape {square.shape} came")
+        if square.dtype.kind not in "biuf":
+            raise InvalidGraph(f"an adjacency matrix must hold 0 and 1, but type {square.dtype} came")
+        np.fill_diagonal(square, 1)
+        seen = square == 1
+        wrong = np.argwhere(~seen & (square != 0))
+        if wrong.size:
+            row, column = wrong[0]
+            raise InvalidGraph(
+                f"an adjacency matrix must hold 0 and 1, but entry ({row}, {column}) is {square[row, column]}"
+            )
+        lopsided = np.argwhere(seen & ~seen.T)
+        if lopsided.size:
+            row, column = lopsided[0]
+            raise InvalidGraph(
+                f"arm {row} sees arm {column} but not the other way round; the matrix must be symmetric, "
+                "and (matrix | matrix.T) or (matrix & matrix.T) would be"
+            )
+        indptr = np.concatenate([[0], np.cumsum(seen.sum(axis=1))]).astype(np.int64)
+        return cls._of(from_neighbours(indptr, np.nonzero(seen)[1].astype(np.int64)), labels)
+
+    @classmethod
+    def from_cliques(
+        cls, n_arms: int, cliques: Iterable[Iterable[int]], labels: Sequence[Label] | None = None
+    ) -> FeedbackGraph:
+        """The graph in which arms see each other when some clique has both.
+
+        Disjoint cliques are never written out as edges; overlapping ones are. An arm in no clique sees
+        only itself.
+
+        >>> FeedbackGraph.from_cliques(5, [[0, 1, 2], [3, 4]]).n_edges
+        4
+        """
+        n_arms = whole_number(n_arms, "n_arms")
+        members, lengths = flatten_cliques(cliques, n_arms, InvalidGraph)
+        number = np.repeat(np.arange(len(lengths)), lengths)
+        keys = np.unique(number * n_arms + members)
+        number, members = keys // n_arms, keys % n_arms
+        if len(np.unique(members)) == len(members):
+            owner = np.arange(n_arms)
+            owner[members] = n_arms + number
+            return cls._of(DisjointCliques.from_owner(owner), labels)
+        pairs = [np.zeros((0, 2), dtype=np.int64)]
+        for clique in np.split(members, np.flatnonzero(np.diff(number)) + 1):
+            rows, columns = np.triu_indices(len(clique), 1)
+            pairs.append(np.column_stack([clique[rows], clique[columns]]))
+        return cls._of(from_pairs(n_arms, np.concatenate(pairs)), labels)
+
+    @classmethod
+    def from_networkx(cls, graph: Any) -> FeedbackGraph:
+        """The graph of an undirected ``networkx.Graph``.
+
+        Node names become labels, unless they are 0, 1, 2, ... in order.
+        """
+        if not isinstance(graph, _networkx().Graph):
+            raise InvalidGraph(f"a networkx graph was expected, but {type(graph).__name__} came")
+        if graph.is_directed():
+            raise InvalidGraph("a directed graph came, but feedback must be mutual; try graph.to_undirected()")
+        if graph.is_multigraph():
+            raise InvalidGraph("a multigraph came, but two arms share one edge at most; try networkx.Graph(graph)")
+        nodes = list(graph.nodes)
+        if not nodes:
+            raise InvalidGraph("a graph without nodes came; a feedback graph has at least one arm")
+        labels = clean_labels(nodes, len(nodes))
+        number = {node: arm for arm, node in enumerate(nodes)}
+        return cls(len(nodes), [(number[one], number[other]) for one, other in graph.edges], labels)
+
+    def to_networkx(self) -> Any:
+        """The same graph as a ``networkx.Graph``, labels as node names, without self loops."""
+        networkx = _networkx()
+        names = self._labels if self._labels is not None else range(self.n_arms)
+        graph = networkx.Graph()
+        graph.add_nodes_from(names)
+        graph.add_edges_from((names[one], names[other]) for one, other in self.edges().tolist())
+        return graph
+
+    @property
+    def n_arms(self) -> int:
+        """The number of arms."""
+        return self._storage.n_arms
+
+    @property
+    def n_edges(self) -> int:
+        """The number of edges; that an arm sees itself is not counted."""
+        return self._storage.n_edges
+
+    @property
+    def labels(self) -> tuple[Label, ...] | None:
+        """The label of each arm, (n_arms,), or None where arms are known by number."""
+        return self._labels
+
+    def sees(self, arm: int) -> Ints:
+        """The arms whose losses are shown when ``arm`` is chosen: itself and its neighbours, sorted."""
+        return self._storage.sees(self._checked(arm))
+
+    def degree(self, arm: int) -> int:
+        """The number of neighbours of ``arm``, itself not counted."""
+        return self._storage.degree(self._checked(arm))
+
+    def are_neighbours(self, one: int, other: int) -> bool:
+        """Whether choosing one of the two arms shows the other; true of an arm and itself."""
+        return self._storage.are_neighbours(self._checked(one), self._checked(other))
+
+    def is_clique(self, arms: Iterable[int]) -> bool:
+        """Whether these arms all see each other; true of one arm and of none.
+
+        >>> FeedbackGraph(3, [(0, 1), (1, 2)]).is_clique([0, 1, 2])
+        False
+        """
+        members = integers(arms, "arms", InvalidParameter).ravel()
+        check_arms(members, self.n_arms, "the list", InvalidParameter)
+        members = np.unique(members)
+        if isinstance(self._storage, DisjointCliques):
+            return len(np.unique(self._storage.owner[members])) <= 1
+        return all(np.isin(members, self._storage.sees(arm)).all() for arm in members.tolist())
+
+    def edges(self) -> Ints:
+        """All edges as pairs i < j, sorted, (n_edges, 2), int64; large where the graph is dense."""
+        return self._storage.edges()
+
+    def adjacency(self) -> NDArray[np.bool_]:
+        """Who sees whom as a dense matrix, (n_arms, n_arms), with a True diagonal."""
+        matrix = np.zeros((self.n_arms, self.n_arms), dtype=np.bool_)
+        for arm in range(self.n_arms):
+            matrix[arm, self._storage.sees(arm)] = True
+        return matrix
+
+    def index_of(self, label: Label) -> int:
+        """The number of the arm with this label; without labels an arm is known by its number."""
+        if self._labels is None:
+            if is_whole(label) and 0 <= label < self.n_arms:  # type: ignore[operator]
+                return int(label)
+            raise InvalidParameter(f"no arm {label!r}: the arms have no labels and are 0 to {self.n_arms - 1}")
+        if self._numbers is None:
+            self._numbers = {name: arm for arm, name in enumerate(self._labels)}
+        if isinstance(label, str) or is_whole(label):
+            arm = self._numbers.get(label)
+            if arm is not None:
+                return arm
+        near = difflib.get_close_matches(str(label), [str(name) for name in self._labels], n=3, cutoff=0.0)
+        raise InvalidParameter(f"no arm is labelled {label!r}; the nearest labels are {', '.join(near)}")
+
+    def digest(self) -> str:
+        """SHA-256 of the structure, in hex: equal for equal graphs however built; labels do not enter."""
+        if self._digest is None:
+            cliques = isinstance(self._storage, DisjointCliques)
+            kind = "disjoint cliques" if cliques else "neighbours"
+            digest = hashlib.sha256(f"allworlds undirected graph, {kind}, {self.n_arms} arms\n".encode())
+            for array in self._storage.arrays()[: 1 if cliques else 2]:
+                digest.update(array.astype("<i8", copy=False).data)
+            self._digest = digest.hexdigest()
+        return self._digest
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, FeedbackGraph):
+            return NotImplemented
+        if self is other:
+            return True
+        if type(self._storage) is not type(other._storage) or self._labels != other._labels:
+            return False
+        return all(
+            np.array_equal(mine, theirs)
+            for mine, theirs in zip(self._storage.arrays(), other._storage.arrays(), strict=True)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.digest(), self._labels))
+
+    def __repr__(self) -> str:
+        arms = "1 arm" if self.n_arms == 1 else f"{self.n_arms} arms"
+        edges = "1 edge" if self.n_edges == 1 else f"{self.n_edges} edges"
+        return f"FeedbackGraph({arms}, {edges})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return FeedbackGraph._of, (self._storage, self._labels)
+
+    def _checked(self, arm: int) -> int:
+        if not is_whole(arm) or not 0 <= arm < self.n_arms:
+            raise InvalidParameter(f"no arm {arm!r}: the arms are the integers 0 to {self.n_arms - 1}")
+        return int(arm)
+
+
+def check_graph(graph: object, error: type[AllWorldsError] = InvalidParameter) -> None:
+    """Refuse what is no feedback graph."""
+    if not isinstance(graph, FeedbackGraph):
+        raise error(f"a FeedbackGraph was expected, but {type(graph).__name__} came")
+
+
+def _networkx() -> Any:
+    try:
+        import networkx
+    except ImportError:
+        raise MissingExtra('networkx is not installed; pip install "allworlds[networkx]" brings it') from None
+    return networkx

@@ -1,0 +1,208 @@
+"""How a graph is kept: two small classes with one face, chosen by what the graph is, not by who built it.
+
+Disjoint cliques are kept by naming each arm's clique: a thousand cliques of a thousand arms have half a
+billion edges and take sixteen megabytes. Any other graph is kept as sorted lists of neighbours (CSR).
+:func:`from_neighbours` chooses, so equal graphs are always stored equally.
+
+The common face: ``n_arms``, ``n_edges``, ``sees(i)``, ``degree(i)``, ``are_neighbours(i, j)``, ``edges()``,
+``find_strangers(owner, order, starts)``, ``arrays()``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from allworlds.graphs.checks import Ints, frozen
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class DisjointCliques:
+    """Arms in disjoint cliques, each seeing exactly its own clique.
+
+    ``owner`` (n_arms,): the clique of each arm, cliques numbered by their smallest arm. ``order`` (n_arms,):
+    arms sorted by clique, then number. ``starts`` (n_cliques + 1,): clique k is
+    ``order[starts[k]:starts[k + 1]]``.
+    """
+
+    owner: Ints
+    order: Ints
+    starts: Ints
+
+    def __post_init__(self) -> None:
+        for array in self.arrays():
+            frozen(array)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return DisjointCliques, self.arrays()
+
+    @classmethod
+    def from_owner(cls, owner: Ints) -> DisjointCliques:
+        """From any numbering of the cliques, (n_arms,).
+
+        >>> DisjointCliques.from_owner(np.array([7, 3, 7])).owner
+        array([0, 1, 0])
+        """
+        _, first, inverse = np.unique(owner, return_index=True, return_inverse=True)
+        rank = np.empty(len(first), dtype=np.int64)
+        rank[np.argsort(first)] = np.arange(len(first))
+        return cls(*group_arms(rank[inverse.ravel()], len(first)))
+
+    @classmethod
+    def from_sizes(cls, sizes: Ints) -> DisjointCliques:
+        """Cliques of consecutive arms, the first ``sizes[0]`` arms, the next ``sizes[1]``, and so on."""
+        starts = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(sizes, dtype=np.int64)])
+        return cls(np.repeat(np.arange(len(sizes)), sizes), np.arange(starts[-1]), starts)
+
+    @property
+    def n_arms(self) -> int:
+        """The number of arms."""
+        return len(self.owner)
+
+    @property
+    def n_edges(self) -> int:
+        """The number of edges, loops not counted."""
+        sizes = np.diff(self.starts)
+        return int((sizes * (sizes - 1) // 2).sum())
+
+    def sees(self, arm: int) -> Ints:
+        """The clique of ``arm``."""
+        clique = self.owner[arm]
+        return self.order[self.starts[clique] : self.starts[clique + 1]]
+
+    def degree(self, arm: int) -> int:
+        """The number of other arms in the clique of ``arm``."""
+        clique = self.owner[arm]
+        return int(self.starts[clique + 1] - self.starts[clique]) - 1
+
+    def are_neighbours(self, one: int, other: int) -> bool:
+        """Whether both share a clique."""
+        return bool(self.owner[one] == self.owner[other])
+
+    def edges(self) -> Ints:
+        """All edges (i, j), i < j, sorted, (n_edges, 2)."""
+        pairs = [np.zeros((0, 2), dtype=np.int64)]
+        for clique in np.flatnonzero(np.diff(self.starts) > 1):
+            members = self.order[self.starts[clique] : self.starts[clique + 1]]
+            rows, columns = np.triu_indices(len(members), 1)
+            pairs.append(np.column_stack([members[rows], members[columns]]))
+        stacked = np.concatenate(pairs)
+        return stacked[np.lexsort((stacked[:, 1], stacked[:, 0]))]
+
+    def find_strangers(self, owner: Ints, order: Ints, starts: Ints) -> tuple[int, int] | None:
+        """Two arms of one group that do not see each other, or None; linear in the arms."""
+        group, clique = owner[order], self.owner[order]
+        broken = np.flatnonzero((group[1:] == group[:-1]) & (clique[1:] != clique[:-1]))
+        return (int(order[broken[0]]), int(order[broken[0] + 1])) if broken.size else None
+
+    def arrays(self) -> tuple[Ints, Ints, Ints]:
+        """What this storage is made of."""
+        return self.owner, self.order, self.starts
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Neighbours:
+    """Sorted lists of neighbours, one after the other; every arm is in its own list.
+
+    ``indptr`` (n_arms + 1,) and ``indices`` (n_arms + 2 n_edges,): arm i sees
+    ``indices[indptr[i]:indptr[i + 1]]``.
+    """
+
+    indptr: Ints
+    indices: Ints
+
+    def __post_init__(self) -> None:
+        for array in self.arrays():
+            frozen(array)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Neighbours, self.arrays()
+
+    @property
+    def n_arms(self) -> int:
+        """The number of arms."""
+        return len(self.indptr) - 1
+
+    @property
+    def n_edges(self) -> int:
+        """The number of edges, loops not counted."""
+        return (len(self.indices) - self.n_arms) // 2
+
+    def sees(self, arm: int) -> Ints:
+        """``arm`` and its neighbours."""
+        return self.indices[self.indptr[arm] : self.indptr[arm + 1]]
+
+    def degree(self, arm: int) -> int:
+        """The number of neighbours, ``arm`` not counted."""
+        return int(self.indptr[arm + 1] - self.indptr[arm]) - 1
+
+    def are_neighbours(self, one: int, other: int) -> bool:
+        """Whether ``other`` is in the list of ``one``."""
+        seen = self.sees(one)
+        place = int(np.searchsorted(seen, other))
+        return place < len(seen) and bool(seen[place] == other)
+
+    def edges(self) -> Ints:
+        """All edges (i, j), i < j, sorted, (n_edges, 2)."""
+        rows = np.repeat(np.arange(self.n_arms), np.diff(self.indptr))
+        upper = rows < self.indices
+        return np.column_stack([rows[upper], self.indices[upper]])
+
+    def find_strangers(self, owner: Ints, order: Ints, starts: Ints) -> tuple[int, int] | None:
+        """Two arms of one group that do not see each other, or None; linear in the edges.
+
+        An arm is a neighbour of its whole group when it sees as many arms of the group as the group has.
+        """
+        in_group = owner[self.indices] == np.repeat(owner, np.diff(self.indptr))
+        seen = np.add.reduceat(in_group, self.indptr[:-1], dtype=np.int64)
+        lonely = np.flatnonzero(seen < np.diff(starts)[owner])
+        if lonely.size == 0:
+            return None
+        arm, group = int(lonely[0]), int(owner[lonely[0]])
+        members = order[starts[group] : starts[group + 1]]
+        return arm, int(np.setdiff1d(members, self.sees(arm))[0])
+
+    def arrays(self) -> tuple[Ints, Ints]:
+        """What this storage is made of."""
+        return self.indptr, self.indices
+
+
+Storage: TypeAlias = DisjointCliques | Neighbours
+
+
+def group_arms(owner: Ints, n_groups: int) -> tuple[Ints, Ints, Ints]:
+    """Owner, the arms sorted by owner, and where each group starts in that order.
+
+    >>> group_arms(np.array([0, 1, 0]), 2)
+    (array([0, 1, 0]), array([0, 2, 1]), array([0, 2, 3]))
+    """
+    starts = np.zeros(n_groups + 1, dtype=np.int64)
+    np.cumsum(np.bincount(owner, minlength=n_groups), out=starts[1:])
+    return owner, np.argsort(owner, kind="stable"), starts
+
+
+def from_pairs(n_arms: int, pairs: Ints) -> Storage:
+    """Store the graph with these edges, (m, 2), in any orientation, repeated or not."""
+    arms = np.arange(n_arms)
+    # One number a directed edge, so that sorting and dropping copies is one call.
+    keys = np.unique(
+        np.concatenate([arms * n_arms + arms, pairs[:, 0] * n_arms + pairs[:, 1], pairs[:, 1] * n_arms + pairs[:, 0]])
+    )
+    indptr = np.searchsorted(keys, np.arange(n_arms + 1) * n_arms)
+    return from_neighbours(indptr, keys % n_arms)
+
+
+def from_neighbours(indptr: Ints, indices: Ints) -> Storage:
+    """Store sorted closed neighbourhoods, as disjoint cliques if that is what they are.
+
+    Name each arm's neighbourhood by its smallest arm. The graph is a union of disjoint cliques exactly if all
+    that an arm sees bears the same name, and it sees as many arms as bear the name.
+    """
+    sizes = np.diff(indptr)
+    name = indices[indptr[:-1]]
+    alike = bool(np.all(name[indices] == np.repeat(name, sizes)))
+    if alike and np.array_equal(np.bincount(name, minlength=len(name))[name], sizes):
+        return DisjointCliques.from_owner(name)
+    return Neighbours(indptr, indices)

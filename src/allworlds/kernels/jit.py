@@ -1,0 +1,62 @@
+"""One ``jit`` decorator for the whole package, with a disk cache that is never stale.
+
+Numba's own cache looks only at the file of the function it compiles. A kernel that calls a kernel of
+another file keeps running the old code after that other file has changed, silently. Here every entry
+is also stamped with a digest of *all* sources of the package: any change compiles again, no change
+never does.
+
+Kernels release the GIL (seeds run in threads of one process) and follow IEEE arithmetic exactly: no
+``fastmath``, and a division by zero is an infinity, not an exception.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import numba
+from numba.core import config
+from numba.core.caching import CompileResultCacheImpl, FunctionCache
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+PACKAGE = Path(__file__).resolve().parent.parent
+
+
+@functools.cache
+def source_digest() -> str:
+    """Digest of every source file of the package: the stamp of all compiled code."""
+    digest = hashlib.sha256()
+    for path in sorted(PACKAGE.rglob("*.py")):
+        digest.update(str(path.relative_to(PACKAGE)).encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def jit(function: Function) -> Function:
+    """Compile ``function`` on first use, or find it on disk; plain Python where jit is disabled."""
+    if config.DISABLE_JIT:
+        return function
+    dispatcher = numba.njit(nogil=True, error_model="numpy")(function)
+    dispatcher._cache = _StampedCache(dispatcher.py_func)
+    return cast(Function, dispatcher)
+
+
+def _stamped(locator: type) -> type:
+    """Numba's ``locator`` of cache files, whose stamp also covers the whole package."""
+
+    def get_source_stamp(self: Any) -> tuple[str, Any]:
+        return source_digest(), locator.get_source_stamp(self)  # type: ignore[attr-defined]
+
+    return type(f"Stamped{locator.__name__}", (locator,), {"get_source_stamp": get_source_stamp})
+
+
+class _StampedImpl(CompileResultCacheImpl):  # type: ignore[misc]
+    _locator_classes = tuple(_stamped(locator) for locator in CompileResultCacheImpl._locator_classes)
+
+
+class _StampedCache(FunctionCache):  # type: ignore[misc]
+    _impl_class = _StampedImpl

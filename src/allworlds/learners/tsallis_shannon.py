@@ -1,0 +1,301 @@
+"""The learner of the paper: good in all worlds at once [EK21, Algorithm 1].
+
+The idea. Arms that see each other form a clique, so whoever draws any arm of a clique learns the losses of
+all of it. Inside a clique one may therefore follow the best arm quickly, as with full information (Shannon
+entropy); between cliques one must explore, as with bandits (Tsallis entropy). Follow the regularised leader
+with the product of the two entropies and a log barrier on the cliques:
+
+    p_t = argmin  Lhat·p + Psi(p) / eta_t + Phi(p),          draw I_t from p_t,
+    Lhat_i += (l_i - b) / p_t(V(I_t))   for i in V(I_t),     b = 0 in the paper, or a running mean loss.
+
+The regret is about ``sqrt(K T)`` against any losses, and about ``sum_k log(T) / Delta_k`` if they are
+stochastic, with ``K`` cliques instead of ``N`` arms; nobody has to say which.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from allworlds.errors import InvalidParameter, InvalidState
+from allworlds.ftrl.clique_mass import MAX_STEPS, Masses, Problem, new_masses, solve_masses
+from allworlds.ftrl.constants import Constants
+from allworlds.ftrl.solve import fill_distribution, set_lowest
+from allworlds.ftrl.within_clique import moments, probability
+from allworlds.graphs import CliqueCover
+from allworlds.kernels.jit import jit
+from allworlds.learners.base import Learner
+
+TOLERANCE = 1e-12
+"""Residual at which a round's step stops; Newton's last step usually leaves it far below."""
+BASELINE_START = 0.5
+BASELINE_WINDOW = 200.0
+"""The baseline is the mean of the losses incurred, of about the last 200 once there are so many."""
+
+ROUND, BASELINE, MULTIPLIER, RESIDUAL = 0, 1, 2, 3
+"""Places in ``State.clock``."""
+
+
+class Rates(NamedTuple):
+    """The scalars of :class:`~allworlds.Constants`, for kernels."""
+
+    beta: float
+    gamma: float
+    eta0: float
+    power: float
+    follows_mean: bool
+
+
+class State(NamedTuple):
+    """What the next round needs; arms are in clique order, and ``masses`` is already solved for it."""
+
+    cumulative_losses: NDArray[np.float64]
+    """(N,) ``Lhat``, in clique order."""
+    masses: Masses
+    """The solved masses of the coming round."""
+    clock: NDArray[np.float64]
+    """(4,) round, baseline, multiplier, residual."""
+    order: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    alpha: NDArray[np.float64]
+    rates: Rates
+
+
+class Ticket(NamedTuple):
+    """One choice, with all that its estimate needs."""
+
+    arm: int
+    probability: float
+    clique: int
+    clique_probability: float
+    baseline: float
+    round: int
+
+
+@dataclass(frozen=True)
+class TsallisShannon(Learner):
+    """Algorithm 1 of [EK21] on a clique cover, with practical constants unless others are given.
+
+    >>> from allworlds.graphs import clique_cover, disjoint_cliques
+    >>> learner = TsallisShannon(clique_cover(disjoint_cliques(2, 2)))
+    >>> state = learner.init()
+    >>> learner.distribution(state)
+    array([0.25, 0.25, 0.25, 0.25])
+    >>> ticket = learner.draw(state, 0.9, 0.1)
+    >>> ticket.arm, learner.observes(ticket.arm)
+    (2, array([2, 3]))
+    >>> learner.update(state, ticket, np.array([1.0, 0.0]))
+    >>> learner.distribution(state).argmax()
+    np.int64(3)
+    """
+
+    name: ClassVar[str] = "tsallis-shannon"
+
+    cover: CliqueCover
+    constants: Constants | None = None
+
+    def __post_init__(self) -> None:
+        """Take the practical constants by default; refuse constants that do not fit the cover."""
+        if not isinstance(self.cover, CliqueCover):
+            raise InvalidParameter(
+                f"cover is a {type(self.cover).__name__}; expected a CliqueCover, such as allworlds.clique_cover(graph)"
+            )
+        if self.constants is None:
+            object.__setattr__(self, "constants", Constants.practical(self.cover))
+        elif not isinstance(self.constants, Constants):
+            raise InvalidParameter(
+                f"constants is a {type(self.constants).__name__}; expected Constants, such as "
+                "Constants.practical(cover)"
+            )
+        self._constants.check_fits(self.cover)
+
+    @property
+    def _constants(self) -> Constants:
+        assert self.constants is not None
+        return self.constants
+
+    def init(self) -> State:
+        """No losses, round one."""
+        c = self._constants
+        follows_mean = c.estimator == "baseline"
+        state = State(
+            cumulative_losses=np.zeros(self.n_arms),
+            masses=new_masses(self.cover.sizes, c.gamma),
+            clock=np.array([1.0, BASELINE_START if follows_mean else 0.0, 0.0, 0.0]),
+            order=self.cover.order,
+            starts=self.cover.starts,
+            alpha=np.array(c.alpha),
+            rates=Rates(c.beta, c.gamma, c.eta0, c.power, follows_mean),
+        )
+        resolve(state)
+        return state
+
+    def draw(self, state: State, first: float, second: float) -> Ticket:
+        """Draw the clique with the first uniform and its arm with the second."""
+        return draw(state, first, second)
+
+    def update(self, state: State, ticket: Ticket, losses: NDArray[np.float64]) -> None:
+        """Add the estimate and solve for the next round."""
+        update(state, ticket, losses)
+
+    def observes(self, arm: int) -> NDArray[np.int64]:
+        """The clique of ``arm``: its other neighbours are seen but not used."""
+        return self.cover.cliques[int(self.cover.owner[arm])]
+
+    def distribution(self, state: State) -> NDArray[np.float64]:
+        """(N,) the probability of each arm in the coming round."""
+        by_clique = np.empty(self.n_arms)
+        fill_distribution(as_problem(state), state.masses, by_clique)
+        distribution = np.empty(self.n_arms)
+        distribution[state.order] = by_clique
+        return distribution
+
+    def clique_mass(self, state: State) -> NDArray[np.float64]:
+        """(K,) the probability of each clique in the coming round."""
+        mass: NDArray[np.float64] = state.masses.temperature**-2.0
+        return mass
+
+    def round(self, state: State) -> int:
+        """The coming round: one plus the number of outcomes learnt."""
+        return int(state.clock[ROUND])
+
+    def residual(self, state: State) -> float:
+        """The certificate of the coming round's distribution."""
+        return float(state.clock[RESIDUAL])
+
+    def cumulative_losses(self, state: State) -> NDArray[np.float64]:
+        """(N,) ``Lhat`` in the order of the arms."""
+        losses = np.empty(self.n_arms)
+        losses[state.order] = state.cumulative_losses
+        return losses
+
+    def pack(self, state: State) -> dict[str, NDArray[np.float64]]:
+        """Losses, temperatures and clock: the rest follows from them."""
+        return {
+            "cumulative_losses": state.cumulative_losses.copy(),
+            "temperature": state.masses.temperature.copy(),
+            "clock": state.clock.copy(),
+        }
+
+    def unpack(self, arrays: dict[str, NDArray[np.float64]]) -> State:
+        """The state as it was, solved masses included; nothing is solved again."""
+        state = self.init()
+        saved = (state.cumulative_losses, state.masses.temperature, state.clock)
+        for name, place in zip(("cumulative_losses", "temperature", "clock"), saved, strict=True):
+            if arrays[name].shape != place.shape or not np.isfinite(arrays[name]).all():
+                raise InvalidState(f"{name} has shape {arrays[name].shape}; expected finite numbers, {place.shape}")
+            place[:] = arrays[name]
+        restore(state)
+        return state
+
+    def ticket(self, fields: list[Any]) -> Ticket:
+        """A saved ticket."""
+        arm, chance, clique, clique_chance, baseline, coming = fields
+        return Ticket(int(arm), float(chance), int(clique), float(clique_chance), float(baseline), int(coming))
+
+    def settings(self) -> dict[str, Any]:
+        """The constants."""
+        return {"constants": self._constants.to_dict()}
+
+    @classmethod
+    def from_settings(cls, cover: CliqueCover, settings: dict[str, Any]) -> TsallisShannon:
+        """The inverse of :meth:`settings`."""
+        return cls(cover, Constants.from_dict(settings["constants"]))
+
+
+# --- kernels --------------------------------------------------------------------------------------------
+
+
+@jit
+def draw(state: State, first: float, second: float) -> Ticket:
+    """Draw clique ``k`` with probability ``q_k``, then an arm of it with probability ``y_i``."""
+    masses = state.masses
+    k, likeliest = 0, 0.0
+    rest = first
+    for j in range(masses.temperature.size):
+        q = 1.0 / (masses.temperature[j] * masses.temperature[j])
+        rest -= q
+        if rest < 0.0:
+            k = j
+            break
+        if q > likeliest:  # what rounding leaves over goes to the likeliest clique, never to a rare one
+            k, likeliest = j, q
+    x = masses.temperature[k]
+    sharpness = _learning_rate(state) / x
+    floor = state.rates.gamma * x * x
+    place, y = state.starts[k], 0.0
+    rest = second
+    for i in range(state.starts[k], state.starts[k + 1]):
+        weight = probability(state.cumulative_losses[i] - masses.lowest[k], masses.log_top[k], sharpness, floor)
+        if weight > 0.0:
+            place, y = i, weight
+            rest -= weight
+            if rest < 0.0:
+                break
+    q = 1.0 / (x * x)
+    arm, baseline, coming = int(state.order[place]), float(state.clock[BASELINE]), int(state.clock[ROUND])
+    return Ticket(arm, float(q * y), k, float(q), baseline, coming)
+
+
+@jit
+def update(state: State, ticket: Ticket, losses: NDArray[np.float64]) -> None:
+    """``Lhat_i += (l_i - b) / q`` on the drawn clique, then the next round's step."""
+    k = ticket.clique
+    start = state.starts[k]
+    lowest = math.inf
+    for j in range(losses.size):
+        state.cumulative_losses[start + j] += (losses[j] - ticket.baseline) / ticket.clique_probability
+        lowest = min(lowest, state.cumulative_losses[start + j])
+    state.masses.lowest[k] = lowest
+    if state.rates.follows_mean:
+        incurred = losses[np.searchsorted(state.order[start : start + losses.size], ticket.arm)]
+        step = 1.0 / min(state.clock[ROUND] + 1.0, BASELINE_WINDOW)
+        state.clock[BASELINE] += step * (incurred - state.clock[BASELINE])
+    state.clock[ROUND] += 1.0
+    resolve(state)
+
+
+@jit
+def resolve(state: State) -> None:
+    """Solve the coming round's step, starting from the last one's answer."""
+    multiplier, residual, _steps = solve_masses(
+        as_problem(state), state.masses, state.clock[MULTIPLIER], TOLERANCE, MAX_STEPS
+    )
+    state.clock[MULTIPLIER] = multiplier
+    state.clock[RESIDUAL] = residual
+
+
+@jit
+def restore(state: State) -> None:
+    """What follows from losses and temperatures: each clique's lowest loss and ``log_top``."""
+    problem = as_problem(state)
+    set_lowest(problem, state.masses)
+    for k in range(state.alpha.size):
+        x = state.masses.temperature[k]
+        arms = state.cumulative_losses[state.starts[k] : state.starts[k + 1]]
+        at = moments(arms, state.masses.lowest[k], problem.eta / x, problem.gamma * x * x)
+        state.masses.log_top[k] = at.log_top
+
+
+@jit
+def as_problem(state: State) -> Problem:
+    """The coming round's step."""
+    return Problem(
+        state.cumulative_losses,
+        state.starts,
+        state.alpha,
+        state.rates.beta,
+        state.rates.gamma,
+        _learning_rate(state),
+    )
+
+
+@jit
+def _learning_rate(state: State) -> float:
+    """``eta0 / t**power``, with the exact square root for one half."""
+    t = state.clock[ROUND]
+    return state.rates.eta0 / (math.sqrt(t) if state.rates.power == 0.5 else t**state.rates.power)

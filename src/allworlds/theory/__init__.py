@@ -1,0 +1,50 @@
+"""What a run may cost: the paper's lemmas and theorems, and the sharp ones, as functions of arrays.
+
+Every lemma is one function that returns a :class:`Check` with its two sides; every theorem is one function
+that returns a :class:`Bound`. ``docs/paper_map.md`` lists them, ``docs/sharp_constants.md`` has the proofs.
+"""
+
+from __future__ import annotations
+
+from allworlds.theory.bounds import (
+    Bound,
+    sharp_adversarial_bound,
+    sharp_corrupted_bound,
+    sharp_general_bound,
+    theorem_1_bound,
+    theorem_2_bound,
+)
+from allworlds.theory.check import Check
+from allworlds.theory.figure1 import smallest_hessian_eigenvalue
+from allworlds.theory.hessian import lemma_1, lemma_2, lemma_6, pointwise_threshold, sharp_hessian
+from allworlds.theory.iterates import lemma_7, lemma_8, lemma_9, mass_ratio, mass_stability
+from allworlds.theory.penalty_stability import lemma_3, lemma_4, lemma_5, theorem_3
+from allworlds.theory.rounds import Round, half_steps, round_state
+
+__all__ = [
+    "Bound",
+    "Check",
+    "Round",
+    "half_steps",
+    "lemma_1",
+    "lemma_2",
+    "lemma_3",
+    "lemma_4",
+    "lemma_5",
+    "lemma_6",
+    "lemma_7",
+    "lemma_8",
+    "lemma_9",
+    "mass_ratio",
+    "mass_stability",
+    "pointwise_threshold",
+    "round_state",
+    "sharp_adversarial_bound",
+    "sharp_corrupted_bound",
+    "sharp_general_bound",
+    "sharp_hessian",
+    "smallest_hessian_eigenvalue",
+    "theorem_1_bound",
+    "theorem_2_bound",
+    "theorem_3",
+]

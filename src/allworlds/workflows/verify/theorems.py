@@ -1,0 +1,103 @@
+"""The regret theorems on real runs, the paper's and the sharp ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from allworlds import theory
+from allworlds.simulation import clique_gaps, corruption_level, pseudo_regret
+from allworlds.theory import Bound, Check
+from allworlds.workflows.verify.instances import Instances
+from allworlds.workflows.verify.statement import Outcome, Statement
+from allworlds.workflows.verify.trajectories import WORLDS, Trajectory, World
+
+Array = NDArray[np.float64]
+Runs = list[Trajectory]
+
+
+def _on_runs(
+    which: str, bound: Callable[[World, Runs], Bound], worlds: Iterable[World] = WORLDS
+) -> Callable[[Instances], Iterable[Outcome]]:
+    """Compare the regret of the runs in each world, their mean standing for the expectation, with a bound."""
+
+    def check(instances: Instances) -> Iterator[Outcome]:
+        for world in worlds:
+            runs = (instances.long_paper if which == "paper" else instances.long_sharp)[world]
+            promise = bound(world, runs)
+            if promise.applies:
+                yield Outcome(Check("regret <= bound", "", _regret(runs), promise.value), promise.vacuous)
+
+    return check
+
+
+def _regret(runs: Runs) -> float:
+    return pseudo_regret([it.distributions for it in runs], [it.losses.played for it in runs])
+
+
+def _mean(arrays: list[Array]) -> Array:
+    mean: Array = np.mean(arrays, axis=0)
+    return mean
+
+
+def _corruption(world: World, runs: Runs) -> float:
+    """What was measured; losses that no fixed distribution made count as corrupted in every round."""
+    if world == "adversarial":
+        return float(len(runs[0].rates))
+    return corruption_level([it.losses.played for it in runs], [it.losses.clean for it in runs])
+
+
+def _theorem_1(world: World, runs: Runs) -> Bound:
+    cover, horizon = runs[0].cover, len(runs[0].rates)
+    gaps = clique_gaps(runs[0].losses.means, cover)
+    return theory.theorem_1_bound(cover.n_arms, cover.n_cliques, horizon, gaps, _corruption(world, runs))
+
+
+def _theorem_2(world: World, runs: Runs) -> Bound:
+    return theory.theorem_2_bound(
+        runs[0].cover.n_arms,
+        _mean([it.clique_mass for it in runs]),
+        _mean([it.others(it.distributions) for it in runs]),
+        _mean([it.others(it.half_steps) for it in runs]),
+        _best_clique(runs),
+    )
+
+
+def _sharp_general(world: World, runs: Runs) -> Bound:
+    return theory.sharp_general_bound(
+        runs[0].cover.sizes,
+        _mean([it.clique_mass for it in runs]),
+        _mean([it.others(it.distributions) for it in runs]),
+        _best_clique(runs),
+    )
+
+
+def _sharp_adversarial(world: World, runs: Runs) -> Bound:
+    return theory.sharp_adversarial_bound(runs[0].cover.sizes, len(runs[0].rates))
+
+
+def _sharp_corrupted(world: World, runs: Runs) -> Bound:
+    cover, horizon = runs[0].cover, len(runs[0].rates)
+    gaps = clique_gaps(runs[0].losses.means, cover)
+    return theory.sharp_corrupted_bound(cover.sizes, gaps, _best_clique(runs), horizon, _corruption(world, runs))
+
+
+def _best_clique(runs: Runs) -> int:
+    return int(runs[0].cover.owner[runs[0].losses.best_arm])
+
+
+def _statements(text: str, label: str, which: str, bound: Callable[[World, Runs], Bound]) -> Iterator[Statement]:
+    """One statement a world, because the worlds are different promises of one theorem."""
+    for world in WORLDS:
+        yield Statement(f"{text}, {world}", f"{label}/{world}", _on_runs(which, bound, [world]))
+
+
+STATEMENTS = (
+    *_statements("Theorem 2", "thm:graph-regret-bound", "paper", _theorem_2),
+    *_statements("Theorem 1", "thm:reg-corrupted-full", "paper", _theorem_1),
+    *_statements("Theorem B (i), general", "theorem-b-i", "sharp", _sharp_general),
+    *_statements("Theorem B (ii), sqrt(KT)", "theorem-b-ii", "sharp", _sharp_adversarial),
+    *_statements("Theorem B (iii), corrupted", "theorem-b-iii", "sharp", _sharp_corrupted),
+)

@@ -1,0 +1,90 @@
+"""Check every statement of the paper, and of the sharp constants, where it could fail.
+
+Each statement makes checks on fresh random instances and on real trajectories, with the choice of the clique
+enumerated and the Hessian looked at over whole segments. Its verdict shows the check with the least room.
+A bound above the horizon is true and says nothing: it is marked vacuous.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from allworlds.theory import Check
+from allworlds.workflows.verify import proof, regulariser, sharp_proof, theorems
+from allworlds.workflows.verify.instances import LONG_HORIZON, Instances
+from allworlds.workflows.verify.statement import Outcome, Statement
+
+GROUPS = {
+    "regulariser": regulariser.STATEMENTS,
+    "proof": proof.STATEMENTS,
+    "sharp proof": sharp_proof.STATEMENTS,
+    f"theorems on runs of {LONG_HORIZON} rounds": theorems.STATEMENTS,
+}
+
+Scale = Literal["quick", "full"]
+OnProgress = Callable[[int, int, str], None]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One statement, its tightest instance, and whether it held on all of them."""
+
+    statement: str
+    label: str
+    """The paper's label, or a step of ``docs/sharp_constants.md``."""
+    group: str
+    left: float
+    right: float
+    slack: float
+    holds: bool
+    vacuous: bool
+    note: str
+    instances: int
+
+
+def verify(seed: int = 0, *, scale: Scale = "full", on_progress: OnProgress | None = None) -> Iterator[Verdict]:
+    """One verdict after the other; ``on_progress(done, total, statement)`` is called before each.
+
+    >>> first = next(verify(seed=1, scale="quick"))
+    >>> first.holds
+    True
+    """
+    instances = Instances(seed, full=scale == "full")
+    statements = [(group, statement) for group, members in GROUPS.items() for statement in members]
+    for number, (group, statement) in enumerate(statements):
+        if on_progress is not None:
+            on_progress(number, len(statements), statement.text)
+        yield judge(statement, group, statement.check(instances))
+    if on_progress is not None:
+        on_progress(len(statements), len(statements), "done")
+
+
+def judge(statement: Statement, group: str, outcomes: Iterable[Outcome | Check]) -> Verdict:
+    """The tightest of the outcomes; a failing one before any other. No outcome at all is a failure."""
+    found = [outcome if isinstance(outcome, Outcome) else Outcome(outcome) for outcome in outcomes]
+    if not found:
+        nan = float("nan")
+        return Verdict(statement.text, statement.label, group, nan, nan, nan, False, False, "nothing was checked", 0)
+    worst = min(found, key=lambda outcome: (outcome.check.holds, _room(outcome.check)))
+    check = worst.check
+    return Verdict(
+        statement=statement.text,
+        label=statement.label,
+        group=group,
+        left=float(check.left),
+        right=float(check.right),
+        slack=float(check.slack),
+        holds=all(outcome.check.holds for outcome in found),
+        vacuous=worst.vacuous,
+        note=worst.note,
+        instances=len(found),
+    )
+
+
+def _room(check: Check) -> float:
+    """Slack relative to the sides, so that instances of different size compare; 0 <= 0 says nothing."""
+    size = max(abs(check.left), abs(check.right))
+    return check.slack / size if size > 0.0 else math.inf

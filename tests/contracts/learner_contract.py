@@ -1,0 +1,220 @@
+"""What every learner must do, as functions of a learner: each raises AssertionError where the promise is broken.
+
+A learner joins by its name in ``allworlds.learners.BY_NAME`` and, if ``Learner(cover)`` alone does not build
+it, by a line in ``FACTORIES``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from allworlds import graphs
+from allworlds.graphs import CliqueCover, FeedbackGraph, clique_cover
+from allworlds.kernels.random import uniform_pair
+from allworlds.learners import BY_NAME, Learner
+
+FACTORIES: dict[str, Callable[[CliqueCover], Learner]] = {name: kind for name, kind in BY_NAME.items()}
+"""How a learner is made from a cover; overwrite an entry where more than the cover is needed."""
+
+
+def _bridged() -> CliqueCover:
+    """Two triangles with a bridge: arms that see more than their clique, cliques that interleave."""
+    graph = FeedbackGraph(6, [(0, 2), (2, 4), (0, 4), (1, 3), (3, 5), (1, 5), (4, 5)])
+    return CliqueCover(graph, [[0, 2, 4], [1, 3, 5]])
+
+
+COVERS: dict[str, Callable[[], CliqueCover]] = {
+    "one arm": lambda: clique_cover(graphs.bandit(1)),
+    "one clique": lambda: clique_cover(graphs.full_information(5)),
+    "singletons": lambda: clique_cover(graphs.bandit(4)),
+    "unequal cliques": lambda: clique_cover(graphs.disjoint_cliques([1, 3, 2])),
+    "bridged triangles": _bridged,
+    "pentagon": lambda: clique_cover(graphs.cycle(5)),
+}
+
+
+def losses_of(round: int, n_arms: int, seed: int = 5) -> np.ndarray:
+    """(N,) a fixed world: random losses in [0, 1], some of them exactly 0 and 1."""
+    losses = np.random.default_rng([seed, round]).uniform(-0.2, 1.2, n_arms)
+    return np.clip(losses, 0.0, 1.0)
+
+
+def bits(learner: Learner, state: Any) -> list[bytes]:
+    """Everything in a state, as bytes: what it packs and every array it holds."""
+    return [array.tobytes() for _, array in sorted(learner.pack(state).items())] + _leaves(state)
+
+
+def _leaves(value: Any) -> list[bytes]:
+    if isinstance(value, tuple | list):
+        return [leaf for part in value for leaf in _leaves(part)]
+    if isinstance(value, np.ndarray):
+        return [value.tobytes()]
+    return [repr(value).encode()]
+
+
+def play(learner: Learner, n_rounds: int, seed: int = 1, state: Any = None, first: int = 1) -> tuple[Any, list[Any]]:
+    """Play some rounds of the fixed world; the state and the tickets."""
+    state = learner.init() if state is None else state
+    tickets = []
+    for t in range(first, first + n_rounds):
+        ticket = learner.draw(state, *uniform_pair(seed, 9, t, 0))
+        learner.update(state, ticket, losses_of(t, learner.n_arms)[learner.observes(ticket.arm)])
+        tickets.append(ticket)
+    return state, tickets
+
+
+def assert_state_is_finite(learner: Learner, state: Any) -> None:
+    for name, array in learner.pack(state).items():
+        assert np.isfinite(array).all(), f"{name} is not finite: {array}"
+    assert np.isfinite(learner.distribution(state)).all()
+
+
+def check_its_distribution_is_one(learner: Learner) -> None:
+    state = learner.init()
+    for step in range(4):
+        p = learner.distribution(state)
+        assert p.shape == (learner.n_arms,)
+        assert p.min() >= 0.0
+        assert abs(p.sum() - 1.0) <= 1e-12
+        play(learner, 10, state=state, first=1 + 10 * step)
+
+
+def check_draws_follow_the_distribution(learner: Learner, side: int = 128) -> None:
+    """Integrate ``draw`` over a grid of both uniforms: exact up to the grid's two edges."""
+    for n_rounds in (0, 40):
+        state, _ = play(learner, n_rounds)
+        p = learner.distribution(state)
+        grid = (np.arange(side) + 0.5) / side
+        counts = np.zeros(learner.n_arms)
+        for first in grid.tolist():
+            for second in grid.tolist():
+                ticket = learner.draw(state, first, second)
+                counts[ticket.arm] += 1
+                assert abs(ticket.probability - p[ticket.arm]) <= 1e-12
+        assert np.abs(counts / side**2 - p).max() <= 2.0 / side
+    edge = np.nextafter(1.0, 0.0)
+    for first in (0.0, edge):
+        for second in (0.0, edge):
+            assert learner.draw(state, first, second).probability > 0.0
+
+
+def check_drawing_changes_nothing(learner: Learner) -> None:
+    state, _ = play(learner, 15)
+    before = bits(learner, state)
+    for t in range(50):
+        learner.draw(state, *uniform_pair(3, 9, t, 0))
+    learner.distribution(state)
+    assert bits(learner, state) == before
+
+
+def check_equal_seeds_give_equal_traces(learner: Learner) -> None:
+    state, tickets = play(learner, 40, seed=1)
+    again, same = play(learner, 40, seed=1)
+    assert tickets == same
+    assert bits(learner, state) == bits(learner, again)
+    if learner.n_arms > 1:
+        assert [ticket.arm for ticket in tickets] != [ticket.arm for ticket in play(learner, 40, seed=2)[1]]
+
+
+def check_rounds_count_the_outcomes_learnt(learner: Learner) -> None:
+    state = learner.init()
+    assert learner.round(state) == 1
+    assert learner.round(play(learner, 7, state=state)[0]) == 8
+
+
+def check_state_survives_saving(learner: Learner) -> None:
+    """Mid-run, through JSON: the copy holds the same bits and goes on with the same bits."""
+    state, _ = play(learner, 25)
+    ticket = learner.draw(state, 0.3, 0.6)
+    saved = json.dumps({name: array.tolist() for name, array in learner.pack(state).items()})
+    kind, settings = type(learner), json.loads(json.dumps(learner.settings()))
+    other = kind.from_settings(learner.cover, settings)
+    copy = other.unpack({name: np.asarray(values) for name, values in json.loads(saved).items()})
+    assert [a.tobytes() for a in other.pack(copy).values()] == [a.tobytes() for a in learner.pack(state).values()]
+    assert other.distribution(copy).tobytes() == learner.distribution(state).tobytes()
+    assert other.ticket(json.loads(json.dumps(list(ticket)))) == ticket
+    _, tickets = play(learner, 25, state=state, first=26)
+    _, same = play(other, 25, state=copy, first=26)
+    assert tickets == same
+    assert bits(learner, state) == bits(other, copy)
+
+
+def check_packing_is_a_snapshot(learner: Learner) -> None:
+    state, _ = play(learner, 5)
+    packed = learner.pack(state)
+    before = [array.tobytes() for array in packed.values()]
+    play(learner, 5, state=state, first=6)
+    assert [array.tobytes() for array in packed.values()] == before
+
+
+def check_an_outcome_may_come_late(learner: Learner) -> None:
+    """A ticket keeps what its estimate needs: its outcome may come after others, and the state stays sound."""
+    state = learner.init()
+    waiting = [learner.draw(state, *uniform_pair(4, 9, t, 0)) for t in range(10)]
+    play(learner, 20, state=state)
+    for t, ticket in enumerate(reversed(waiting)):
+        learner.update(state, ticket, losses_of(100 + t, learner.n_arms)[learner.observes(ticket.arm)])
+    assert learner.round(state) == 31
+    assert_state_is_finite(learner, state)
+
+
+def check_losses_it_may_not_see_never_surface(learner: Learner) -> None:
+    """By the *graph*, not by the learner's own word: what the chosen arm does not see is NaN."""
+    state = learner.init()
+    for t in range(1, 60):
+        ticket = learner.draw(state, *uniform_pair(6, 9, t, 0))
+        shown = np.full(learner.n_arms, np.nan)
+        seen = learner.graph.sees(ticket.arm)
+        shown[seen] = losses_of(t, learner.n_arms)[seen]
+        observes = learner.observes(ticket.arm)
+        assert ticket.arm in observes
+        assert np.array_equal(observes, np.unique(observes))
+        learner.update(state, ticket, shown[observes])
+        assert_state_is_finite(learner, state)
+
+
+def tickets_by_arm(learner: Learner, state: Any, side: int = 24) -> dict[int, Any]:
+    """One ticket for each arm that a grid of uniforms can draw."""
+    grid = ((np.arange(side) + 0.5) / side).tolist()
+    return {ticket.arm: ticket for ticket in (learner.draw(state, a, b) for a in grid for b in grid)}
+
+
+def check_relabelling_arms_relabels_the_answer(
+    learner: Learner, factory: Callable[[CliqueCover], Learner], n_rounds: int = 20
+) -> None:
+    """The same graph with other numbers for arms and cliques, the same choices, the same losses."""
+    rng = np.random.default_rng(8)
+    cover, n_arms = learner.cover, learner.n_arms
+    new = rng.permutation(n_arms)  # arm i is now called new[i]
+    renamed = FeedbackGraph(n_arms, [(int(new[i]), int(new[j])) for i, j in learner.graph.edges()])
+    owner = np.empty(n_arms, dtype=np.int64)
+    owner[new] = rng.permutation(cover.n_cliques)[cover.owner]
+    other = factory(CliqueCover.from_owner(renamed, owner))
+    mine, theirs = learner.init(), other.init()
+    for t in range(1, n_rounds):
+        assert np.allclose(other.distribution(theirs)[new], learner.distribution(mine), rtol=1e-9, atol=1e-12)
+        here, there = tickets_by_arm(learner, mine), tickets_by_arm(other, theirs)
+        arm = [i for i in sorted(here) if int(new[i]) in there][t % 2 - 1]
+        losses = losses_of(t, n_arms)
+        relabelled = np.empty(n_arms)
+        relabelled[new] = losses
+        assert sorted(new[learner.observes(arm)]) == other.observes(int(new[arm])).tolist()
+        learner.update(mine, here[arm], losses[learner.observes(arm)])
+        other.update(theirs, there[int(new[arm])], relabelled[other.observes(int(new[arm]))])
+
+
+CHECKS: list[Callable[[Learner], None]] = [
+    check_its_distribution_is_one,
+    check_draws_follow_the_distribution,
+    check_drawing_changes_nothing,
+    check_equal_seeds_give_equal_traces,
+    check_rounds_count_the_outcomes_learnt,
+    check_state_survives_saving,
+    check_packing_is_a_snapshot,
+    check_an_outcome_may_come_late,
+    check_losses_it_may_not_see_never_surface,
+]

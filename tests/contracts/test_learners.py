@@ -1,0 +1,138 @@
+"""Every learner keeps the contract, on every shape of graph; and the contract notices when one does not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from allworlds.learners import BY_NAME, TsallisShannon
+from contracts.learner_contract import (
+    CHECKS,
+    COVERS,
+    FACTORIES,
+    check_an_outcome_may_come_late,
+    check_drawing_changes_nothing,
+    check_draws_follow_the_distribution,
+    check_equal_seeds_give_equal_traces,
+    check_its_distribution_is_one,
+    check_losses_it_may_not_see_never_surface,
+    check_packing_is_a_snapshot,
+    check_relabelling_arms_relabels_the_answer,
+    check_rounds_count_the_outcomes_learnt,
+    check_state_survives_saving,
+)
+
+LEARNERS = pytest.mark.parametrize("name", sorted(BY_NAME))
+SHAPES = pytest.mark.parametrize("shape", list(COVERS))
+
+
+@LEARNERS
+@SHAPES
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__.removeprefix("check_"))
+def test_every_learner_keeps_the_contract(name, shape, check):
+    check(FACTORIES[name](COVERS[shape]()))
+
+
+@LEARNERS
+@SHAPES
+def test_relabelling_arms_relabels_the_answer(name, shape):
+    check_relabelling_arms_relabels_the_answer(FACTORIES[name](COVERS[shape]()), FACTORIES[name])
+
+
+@LEARNERS
+def test_a_learner_is_listed_under_its_name_and_remembers_its_cover(name):
+    cover = COVERS["unequal cliques"]()
+    learner = FACTORIES[name](cover)
+    assert learner.name == name
+    assert learner.cover is cover
+    assert (learner.graph, learner.n_arms) == (cover.graph, 6)
+
+
+class Leaking(TsallisShannon):
+    """Asks for losses that its choice does not show."""
+
+    def observes(self, arm):
+        return np.arange(self.n_arms)[: super().observes(arm).size] if arm else super().observes(arm)
+
+
+class Fidgety(TsallisShannon):
+    """Learns something from merely drawing."""
+
+    def draw(self, state, first, second):
+        state.cumulative_losses[0] += 1e-12
+        return super().draw(state, first, second)
+
+
+class Lopsided(TsallisShannon):
+    """Draws an arm more often than it says."""
+
+    def draw(self, state, first, second):
+        return super().draw(state, first**1.1, second)
+
+
+class Unnormalised(TsallisShannon):
+    """Has a little more than one."""
+
+    def distribution(self, state):
+        return super().distribution(state) * (1 + 1e-11)
+
+
+class Forgetful(TsallisShannon):
+    """Loses the clock when saved."""
+
+    def unpack(self, arrays):
+        return super().unpack(arrays | {"clock": self.pack(self.init())["clock"]})
+
+
+class Aliased(TsallisShannon):
+    """Hands out its own arrays when saved."""
+
+    def pack(self, state):
+        return {"cumulative_losses": state.cumulative_losses, "clock": state.clock}
+
+
+class Partial(TsallisShannon):
+    """Prefers low numbers."""
+
+    def update(self, state, ticket, losses):
+        super().update(state, ticket, np.minimum(losses, 0.9 if ticket.arm % 2 else 1.0))
+
+
+class Moody(TsallisShannon):
+    """Is different every time."""
+
+    def draw(self, state, first, second):
+        object.__setattr__(self, "calls", getattr(self, "calls", 0) + 1)
+        return super().draw(state, (first + 0.01 * self.calls) % 1.0, second)
+
+
+class Asleep(TsallisShannon):
+    """Does not count."""
+
+    def round(self, state):
+        return 1
+
+
+@pytest.mark.parametrize(
+    ("broken", "check"),
+    [
+        (Unnormalised, check_its_distribution_is_one),
+        (Lopsided, check_draws_follow_the_distribution),
+        (Fidgety, check_drawing_changes_nothing),
+        (Moody, check_equal_seeds_give_equal_traces),
+        (Asleep, check_rounds_count_the_outcomes_learnt),
+        (Forgetful, check_state_survives_saving),
+        (Aliased, check_packing_is_a_snapshot),
+        (Asleep, check_an_outcome_may_come_late),
+        (Leaking, check_losses_it_may_not_see_never_surface),
+    ],
+)
+def test_the_contract_notices_a_learner_that_breaks_it(broken, check):
+    assert check in CHECKS
+    with pytest.raises(AssertionError):
+        check(broken(COVERS["unequal cliques"]()))
+
+
+def test_the_contract_notices_a_learner_that_prefers_some_numbers():
+    with pytest.raises(AssertionError):
+        check_relabelling_arms_relabels_the_answer(Partial(COVERS["unequal cliques"]()), Partial)

@@ -1,0 +1,98 @@
+"""The disk cache of compiled code: never stale, never idle. Checked in fresh processes on a copy of the package."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import allworlds
+
+# A kernel of ftrl/solve.py that calls a kernel of ftrl/within_clique.py: one clique of two arms, the second 10
+# worse. Its answer uses FARTHEST, a constant of the called module.
+PROGRAM = """
+import json
+import numpy as np
+import allworlds
+from allworlds.ftrl.clique_mass import Problem, new_masses
+from allworlds.ftrl.solve import fill_distribution
+
+problem = Problem(np.array([0.0, 10.0]), np.array([0, 2]), np.array([1.0]), 1.0, 0.0, 1.0)
+masses = new_masses(np.array([2]), 0.0)
+answer = np.empty(2)
+fill_distribution(problem, masses, answer)
+stats = getattr(fill_distribution, "stats", None)
+print(json.dumps({
+    "package": allworlds.__file__,
+    "answer": answer.tolist(),
+    "compiled": stats is not None,
+    "hits": sum(stats.cache_hits.values()) if stats else None,
+    "misses": sum(stats.cache_misses.values()) if stats else None,
+}))
+"""
+
+
+def run(root: Path, **environment: str) -> dict:
+    """The program's answer with the package in ``root``, whatever the surrounding process was told."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_")}
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM],
+        env=inherited | {"PYTHONPATH": str(root)} | environment,
+        cwd=root,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    report = json.loads(done.stdout)
+    assert Path(report["package"]).is_relative_to(root)
+    return report
+
+
+def compiled_files(root: Path) -> dict[str, int]:
+    return {str(path): path.stat().st_mtime_ns for path in root.rglob("*.nbc")}
+
+
+@pytest.fixture
+def copy(tmp_path):
+    source = Path(allworlds.__file__).parent
+    shutil.copytree(source, tmp_path / "allworlds", ignore=shutil.ignore_patterns("__pycache__"))
+    return tmp_path
+
+
+def test_a_change_in_a_called_module_is_noticed_and_no_change_compiles_nothing(copy):
+    first = run(copy)
+    assert first["answer"] == pytest.approx([1.0, 4.5399929762484854e-05], rel=1e-14)  # log_top is 0 here
+    assert (first["compiled"], first["hits"], first["misses"]) == (True, 0, 1)
+
+    written = compiled_files(copy)
+    assert written
+    second = run(copy)
+    assert second["answer"] == first["answer"]
+    assert (second["hits"], second["misses"]) == (1, 0)
+    assert compiled_files(copy) == written
+
+    called = copy / "allworlds" / "ftrl" / "within_clique.py"
+    text = called.read_text(encoding="utf-8")
+    assert text.count("FARTHEST = 745.0") == 1
+    called.write_text(text.replace("FARTHEST = 745.0", "FARTHEST = 5.0"), encoding="utf-8")
+    third = run(copy)
+    assert third["answer"] == [1.0, 0.0]  # now an arm 10 away weighs nothing
+    assert (third["hits"], third["misses"]) == (0, 1)
+
+    written = compiled_files(copy)
+    fourth = run(copy)
+    assert fourth["answer"] == third["answer"]
+    assert (fourth["hits"], fourth["misses"]) == (1, 0)
+    assert compiled_files(copy) == written
+
+
+def test_with_jit_disabled_kernels_are_plain_python_and_nothing_is_compiled(copy):
+    plain = run(copy, NUMBA_DISABLE_JIT="1")
+    assert plain["compiled"] is False
+    assert plain["answer"] == pytest.approx([1.0, 4.5399929762484854e-05], rel=1e-14)
+    assert compiled_files(copy) == {}

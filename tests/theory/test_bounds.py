@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize_scalar
+
+from allworlds.errors import InvalidParameter
+from allworlds.ftrl.sharp import sharp_alpha
+from allworlds.theory import (
+    sharp_adversarial_bound,
+    sharp_corrupted_bound,
+    sharp_general_bound,
+    theorem_1_bound,
+    theorem_2_bound,
+)
+
+
+def test_theorem_2_adds_its_four_terms() -> None:
+    horizon, n_arms = 4, 3
+    q = np.tile([0.25, 0.75], (horizon, 1))
+    bound = theorem_2_bound(n_arms, q, np.full(horizon, 0.04), np.full(horizon, 0.09), best_clique=1)
+    rates = sum(1.0 / math.sqrt(t) for t in range(1, 5))
+    log_nt = math.log(12.0)
+    by_hand = 18.0 * log_nt + (6.0 * log_nt**2 * 0.5 + 2.0 * log_nt * 0.2 + 16.0 * 0.3) * rates
+    assert bound.value == pytest.approx(by_hand)
+    assert sum(bound.terms.values()) == pytest.approx(bound.value)
+    assert not bound.applies
+    assert bound.vacuous
+
+
+def test_the_papers_condition_is_met_from_three_to_the_eleventh() -> None:
+    for horizon, applies in ((3**11 // 3, True), (3**11 // 3 - 1, False)):
+        zeros = np.zeros(horizon)
+        assert theorem_2_bound(3, np.ones((horizon, 1)), zeros, zeros, best_clique=0).applies is applies
+        assert theorem_1_bound(3, 1, horizon, [0.5]).applies is applies
+    assert not theorem_1_bound(10**6, 1, 2, [0.5]).applies
+
+
+def test_theorem_1_takes_the_smaller_branch() -> None:
+    log2 = math.log(10**8) ** 2
+    for corruption in (0.0, 1e6):
+        bound = theorem_1_bound(100, 2, 10**6, [0.5, 0.25], corruption)
+        difficulty = 6.0 * math.log(10**6)
+        corrupted = 184.0 * log2 * (log2 * difficulty + math.sqrt(corruption * difficulty))
+        assert bound.terms["adversarial"] == pytest.approx(184.0 * log2 * math.sqrt(2e6))
+        assert bound.terms["corrupted"] == pytest.approx(corrupted)
+        assert bound.value == min(bound.terms.values())
+
+
+def test_the_sharp_general_bound_is_its_formula() -> None:
+    q = np.array([[0.5, 0.25, 0.25], [0.6, 0.2, 0.2]])
+    x = np.array([0.1, 0.05])
+    bound = sharp_general_bound([3, 1, 2], q, x, best_clique=0)
+    root = math.sqrt(math.log(3.0))
+    b1 = 2.0 + 10.91 + 2.2 * root
+    b2 = sharp_alpha(2) + math.log(2.0) + 10.91 + 2.2 * root
+    by_hand = 18.0 * math.log(2.0) + 4.0 + sharp_alpha(3) / math.sqrt(2.0)
+    for t in (0, 1):
+        own = (11.29 + math.log(3.0)) * math.sqrt(x[t])
+        by_hand += (b1 * math.sqrt(q[t, 1]) + b2 * math.sqrt(q[t, 2]) + own) / math.sqrt(t + 1)
+    assert bound.value == pytest.approx(by_hand)
+
+
+def test_the_sharp_adversarial_bound_is_its_formula() -> None:
+    bound = sharp_adversarial_bound([2] * 4, 10**4)
+    by_hand = 200.0 * (sharp_alpha(2) + math.log(2.0) + 5.21) + 27.0 * math.log(10**4) + 1.0
+    assert bound.value == pytest.approx(by_hand)
+    assert not bound.vacuous
+
+
+def test_unequal_cliques_cost_less_than_the_largest_everywhere() -> None:
+    mixed, largest = sharp_adversarial_bound([1, 1, 50], 10**5), sharp_adversarial_bound([50] * 3, 10**5)
+    assert mixed.value < largest.value
+
+
+@pytest.mark.parametrize("corruption", [0.0, 10.0, 1e5])
+def test_the_sharp_corrupted_bound_is_the_best_choice_of_youngs_parameter(corruption: float) -> None:
+    sizes, gaps, horizon = [3, 1, 2], [0.3, 0.2, 0.1], 10**5
+    bound = sharp_corrupted_bound(sizes, gaps, 0, horizon, corruption)
+    a, w = bound.terms["constant"], bound.terms["W"]
+
+    def of(z: float) -> float:
+        return float((2.0 * z * a + z * z * w + 2.0 * corruption) / (2.0 * z - 1.0))
+
+    best = minimize_scalar(of, bounds=(0.5 + 1e-9, 1e3), method="bounded", options={"xatol": 1e-10}).fun
+    assert bound.value == pytest.approx(best, rel=1e-6)
+    assert bound.value <= 2.0 * a + w + math.sqrt(2.0 * corruption * w)
+
+
+def test_w_adds_up_the_cliques_with_a_gap() -> None:
+    bound = sharp_corrupted_bound([1, 1], [0.0, 0.5], 0, 100)
+    assert bound.terms["W"] == pytest.approx((1.0 + math.log(100.0)) * 12.91**2 / 0.5)
+    own = sharp_corrupted_bound([2], [0.5], 0, 100)
+    assert own.terms["W"] == pytest.approx((1.0 + math.log(100.0)) * (11.29 + math.log(2.0)) ** 2 / 0.5)
+
+
+def test_a_single_arm_costs_only_its_constant() -> None:
+    assert sharp_corrupted_bound([1], [0.0], 0, 100).value == pytest.approx(4.2)
+
+
+def test_what_the_theorems_do_not_cover_is_refused() -> None:
+    with pytest.raises(InvalidParameter, match="must be unique"):
+        sharp_corrupted_bound([1, 1], [0.0, 0.0], 0, 100)
+    with pytest.raises(InvalidParameter, match="must be unique"):
+        sharp_corrupted_bound([1, 1], [0.1, 0.1], 0, 100)
+    with pytest.raises(InvalidParameter, match="2 numbers from 0 to 1"):
+        theorem_1_bound(2, 2, 10, [0.1])
+    with pytest.raises(InvalidParameter, match="finite number of at least 0"):
+        sharp_corrupted_bound([1, 1], [0.0, 0.1], 0, 100, corruption=-1.0)
+    with pytest.raises(InvalidParameter, match="positive integer for each clique"):
+        sharp_adversarial_bound([0, 2], 10)
+    with pytest.raises(InvalidParameter, match="at least one round"):
+        sharp_adversarial_bound([1], 0)
+    with pytest.raises(InvalidParameter, match=r"\(T, K\)"):
+        sharp_general_bound([1, 1], [[0.5, 0.5]], [0.0, 0.0], best_clique=0)
+    with pytest.raises(InvalidParameter, match="a clique from 0 to 1"):
+        sharp_general_bound([1, 1], [[0.5, 0.5]], [0.0], best_clique=2)

@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+import math
+
+from allworlds.theory import Check
+
+
+def test_a_check_holds_when_left_is_at_most_right() -> None:
+    assert Check("", "", 1.0, 2.0).holds
+    assert not Check("", "", 2.0, 1.0).holds
+    assert Check("", "", 1.0, 2.0).slack == 1.0
+    assert Check("", "", 1.0, 2.0).ratio == 0.5
+
+
+def test_rounding_is_forgiven_relative_to_the_sides_or_to_the_given_scale() -> None:
+    assert Check("", "", 1.0 + 1e-10, 1.0).holds
+    assert not Check("", "", 1e-10, 0.0).holds
+    assert Check("", "", 1e-10, 0.0, scale=1.0).holds
+    assert not Check("", "", 1e-10, 0.0, scale=1.0, tolerance=1e-12).holds
+
+
+def test_what_is_not_a_number_does_not_hold() -> None:
+    assert not Check("", "", math.nan, 1.0).holds
+    assert not Check("", "", 1.0, math.nan).holds
+
+
+def test_nothing_used_of_nothing_is_nothing() -> None:
+    assert Check("", "", 0.0, 0.0).ratio == 0.0
+    assert Check("", "", 1.0, 0.0).ratio == math.inf

@@ -1,0 +1,101 @@
+"""The map of the paper is true: every function and every test it names exists, and no label is missing."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+MAP = (ROOT / "docs" / "paper_map.md").read_text(encoding="utf-8")
+ROWS = [
+    [cell.strip() for cell in line.strip("|").split(" | ")]
+    for line in MAP.splitlines()
+    if line.startswith("| ") and "label" not in line.lower().split(" | ")[0]
+]
+FUNCTIONS = sorted(set(re.findall(r"`(allworlds\.[\w.]+)`", MAP)))
+TESTS = sorted(set(re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", MAP)))
+LABELS = [
+    "alg:FTRL",
+    "fig:3d",
+    "eq:tsallis-perspective",
+    "eq:tsallis-shannon",
+    "eqn:reg",
+    "eqn:log-barrier",
+    "eqn:graph-reg-bound-main",
+    "eqn:graph-reg-bound-factors",
+    "eqn:ftrl-penalty",
+    "eqn:ftrl-stability",
+    "eqn:p-gamma",
+    "eqn:stability-chosen-clique",
+    "eqn:stability-other-cliques",
+    "eqn:q-stab-neg",
+    "eqn:prob-not-chosen",
+    "eqn:penalty",
+    "eqn:penalty-mid-term",
+    "eqn:cor-bound-1",
+    "eqn:phalf-regret",
+    "eqn:cor-bound-2",
+    "eqn:general-stability-bound",
+    "eqn:general-penalty-bound",
+    "lem:amazing2",
+    "lem:strong-convexity-reg",
+    "lem:general-regret-bound",
+    "lem:penalty-main",
+    "lem:stability-term-bound",
+    "lem:hessian-expression",
+    "lem:q-stability-new",
+    "lem:ftrl-shifted-regret",
+    "lem:stability-term-bound-full",
+    "lem:penalty",
+    "lem:shrinked-regret",
+    "thm:reg-corrupted",
+    "thm:graph-regret-bound-main",
+    "thm:graph-regret-bound",
+    "thm:reg-corrupted-full",
+    "thm:ftrl-general-regret-bound-haipeng",
+]
+
+
+def found(path: str) -> object:
+    """The object at a dotted path: the longest importable prefix, then attributes."""
+    parts = path.split(".")
+    for cut in range(len(parts), 0, -1):
+        try:
+            value: object = importlib.import_module(".".join(parts[:cut]))
+        except ModuleNotFoundError:
+            continue
+        for name in parts[cut:]:
+            value = getattr(value, name)
+        return value
+    raise ModuleNotFoundError(path)
+
+
+def test_the_map_was_read() -> None:
+    assert len(ROWS) > 50
+    assert len(LABELS) == len(set(LABELS)) == 38
+    assert len(TESTS) > 30
+
+
+@pytest.mark.parametrize("label", LABELS)
+def test_every_label_of_the_paper_has_a_row(label: str) -> None:
+    assert [row for row in ROWS if f"`{label}`" in row[0]], f"{label} is not in docs/paper_map.md"
+
+
+@pytest.mark.parametrize("path", FUNCTIONS)
+def test_every_function_of_the_map_exists(path: str) -> None:
+    assert callable(found(path))
+
+
+@pytest.mark.parametrize(("file", "name"), TESTS)
+def test_every_test_of_the_map_exists(file: str, name: str) -> None:
+    assert re.search(rf"^def {name}\(", (ROOT / file).read_text(encoding="utf-8"), re.MULTILINE)
+
+
+def test_every_row_names_one_function_and_its_test() -> None:
+    for row in ROWS:
+        assert len(row) == 4, row
+        assert re.fullmatch(r"`allworlds\.[\w.]+`", row[2]), row
+        assert row[3] == "?" or re.fullmatch(r"`tests/[\w/]+\.py::\w+`", row[3]), row

@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from allworlds.errors import InvalidParameter
+from allworlds.ftrl.constants import Constants
+from allworlds.ftrl.solve import solve_ftrl
+from allworlds.theory import Check, Round, round_state, sharp
+from theory.states import cover_of, random_round
+
+ROUND_STEPS: list[Callable[[Round], Check]] = [
+    sharp.stability_at_most_one,
+    sharp.stability_at_most_half_norm,
+    sharp.drawn_elsewhere,
+    sharp.drawn_best_arm,
+    sharp.not_drawn,
+    sharp.drawn_other_arms,
+    sharp.stability,
+    sharp.plain_stability,
+]
+
+
+@pytest.mark.parametrize("step", ROUND_STEPS, ids=lambda step: step.__name__)
+def test_every_step_about_a_round_holds(step: Callable[[Round], Check], sharp_rounds: list[Round]) -> None:
+    for state in sharp_rounds:
+        assert step(state).holds
+
+
+def test_the_half_step_lemma_holds_where_the_best_clique_has_most_mass(sharp_rounds: list[Round]) -> None:
+    heavy = [state for state in sharp_rounds if state.best_mass > 0.5]
+    assert len(heavy) > 50
+    for state in heavy:
+        assert sharp.half_step_lemma(state).holds
+
+
+def test_every_step_about_the_penalty_holds(sharp_rounds: list[Round]) -> None:
+    for state in sharp_rounds:
+        assert sharp.best_clique_entropy(state.distribution, state.cover, state.best_arm).holds
+        for horizon in (1, 10, 10**6):
+            assert sharp.entropy_penalty(state.distribution, state.cover, state.best_arm, horizon).holds
+
+
+@pytest.mark.parametrize("sizes", [[1], [3], [2, 2], [1, 5, 3], [1] * 10])
+def test_the_barriers_penalty_is_at_most_nine_logarithms_a_clique(sizes: list[int]) -> None:
+    cover = cover_of(sizes)
+    first = solve_ftrl(cover, np.zeros(cover.n_arms), 1.0, Constants.sharp(cover)).distribution
+    for horizon in (1, 2, 100, 10**9):
+        assert sharp.barrier_penalty(first, cover, 0, horizon).holds
+
+
+def test_the_comparator_costs_at_most_one() -> None:
+    rng = np.random.default_rng(0)
+    cover = cover_of([2, 3, 1])
+    for horizon in (1, 7, 300):
+        worst = np.ones((horizon, 6))
+        worst[:, 4] = 0.0
+        assert sharp.comparator_cost(worst, cover, 4).left == pytest.approx(2.0 / 3.0)
+        assert sharp.comparator_cost(rng.random((horizon, 6)), cover, 4).holds
+
+
+def test_the_half_step_inside_a_clique_is_a_power_times_a_softmax(sharp_rounds: list[Round]) -> None:
+    for state in sharp_rounds[:100]:
+        k = state.best_clique
+        clique = list(state.cover.cliques[k])
+        y, after = state.distribution[clique], state.half_steps[k][clique]
+        tau = math.sqrt(after.sum() / y.sum())
+        s_plus = state.learning_rate * math.sqrt(after.sum())
+        logits = tau * np.log(y) - s_plus * state.estimates[k][clique]
+        expected = np.exp(logits - logits.max())
+        np.testing.assert_allclose(after / after.sum(), expected / expected.sum(), rtol=1e-6, atol=1e-12)
+
+
+def test_stability_is_the_gap_of_two_minima(sharp_rounds: list[Round]) -> None:
+    for state in sharp_rounds[:100]:
+        assert sharp.stability_terms(state).min() >= -1e-9 * (1.0 + np.abs(state.cumulative_losses).max())
+
+
+def test_a_tighter_claim_than_half_the_norm_would_fail(sharp_rounds: list[Round]) -> None:
+    checks = [sharp.stability_at_most_half_norm(state) for state in sharp_rounds]
+    assert any(check.left > 0.9 * check.right > 1e-6 for check in checks)
+
+
+def test_a_tighter_claim_about_the_entropy_penalty_would_fail(sharp_rounds: list[Round]) -> None:
+    checks = [sharp.entropy_penalty(s.distribution, s.cover, s.best_arm, 10**6) for s in sharp_rounds]
+    assert any(check.ratio > 0.8 for check in checks)
+
+
+def test_steps_that_need_a_later_round_say_so() -> None:
+    cover = cover_of([2, 1])
+    early = round_state(cover, np.zeros(3), np.ones(3), 1.0, Constants.sharp(cover), 0)
+    late = round_state(cover, np.array([9.0, 9.0, 9.0]), np.ones(3), 0.5, Constants.sharp(cover), cover.cliques[1][0])
+    with pytest.raises(InvalidParameter, match="a round t >= 4"):
+        sharp.stability(early)
+    assert late.best_mass < 0.5
+    with pytest.raises(InvalidParameter, match="more than 1/2"):
+        sharp.half_step_lemma(late)
+
+
+@pytest.mark.slow
+def test_every_step_holds_on_thousands_of_states() -> None:
+    rng = np.random.default_rng(2021)
+    for _ in range(4000):
+        state = random_round(rng)
+        checks = [step(state) for step in ROUND_STEPS]
+        checks.append(sharp.best_clique_entropy(state.distribution, state.cover, state.best_arm))
+        if state.best_mass > 0.5:
+            checks.append(sharp.half_step_lemma(state))
+        assert all(check.holds for check in checks)

@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+
+from allworlds.ftrl import Constants, sharp_alpha
+from allworlds.graphs import clique_cover, disjoint_cliques
+from allworlds.theory import Check, lemma_7, round_state, sharp_hessian
+from allworlds.workflows.verify import Verdict, verify
+from allworlds.workflows.verify.statement import Outcome, Statement
+from allworlds.workflows.verify.trajectories import WORLDS, make_losses, run
+from allworlds.workflows.verify.verdict import GROUPS, judge
+
+
+@pytest.fixture(scope="module")
+def verdicts() -> list[Verdict]:
+    return list(verify(seed=3, scale="quick"))
+
+
+def test_every_statement_holds_on_fresh_instances(verdicts: list[Verdict]) -> None:
+    assert [verdict.statement for verdict in verdicts if not verdict.holds] == []
+    assert all(verdict.instances > 0 for verdict in verdicts)
+
+
+def test_the_printed_theorems_are_marked_vacuous_and_a_sharp_one_is_not(verdicts: list[Verdict]) -> None:
+    by_label = {verdict.label: verdict for verdict in verdicts}
+    assert by_label["thm:reg-corrupted-full/stochastic"].vacuous
+    assert by_label["thm:graph-regret-bound/adversarial"].vacuous
+    assert not by_label["theorem-b-ii/adversarial"].vacuous
+
+
+def test_statements_have_different_labels_and_every_lemma_of_the_paper_is_among_them() -> None:
+    labels = [statement.label for members in GROUPS.values() for statement in members]
+    assert len(set(labels)) == len(labels)
+    for label in (
+        "lem:amazing2",
+        "lem:strong-convexity-reg",
+        "lem:general-regret-bound",
+        "lem:penalty-main",
+        "lem:stability-term-bound",
+        "lem:hessian-expression",
+        "lem:q-stability-new",
+        "lem:ftrl-shifted-regret",
+        "lem:shrinked-regret",
+        "thm:ftrl-general-regret-bound-haipeng",
+        "fig:3d",
+        "alg:FTRL",
+    ):
+        assert label in labels
+
+
+def test_the_same_seed_gives_the_same_verdicts_and_another_seed_other_instances(verdicts: list[Verdict]) -> None:
+    again = [next(verify(seed=3, scale="quick")), next(verify(seed=4, scale="quick"))]
+    assert again[0] == verdicts[0]
+    assert again[1].left != verdicts[0].left
+
+
+def test_progress_is_told_before_each_statement_and_at_the_end() -> None:
+    told: list[tuple[int, int, str]] = []
+    generator = verify(seed=0, scale="quick", on_progress=lambda *news: told.append(news))
+    next(generator)
+    assert told == [(0, sum(map(len, GROUPS.values())), next(iter(GROUPS.values()))[0].text)]
+
+
+STATEMENT = Statement("an example", "example", lambda instances: [])
+
+
+def test_one_failing_instance_fails_the_statement_and_is_the_one_shown() -> None:
+    good, bad = Check("", "", 1.0, 1.5), Check("", "", 2.0, 1.0)
+    verdict = judge(STATEMENT, "group", [good, Outcome(bad, note="here"), good])
+    assert not verdict.holds
+    assert (verdict.left, verdict.right, verdict.note, verdict.instances) == (2.0, 1.0, "here", 3)
+
+
+def test_the_tightest_instance_is_shown_and_nothing_said_by_zero_below_zero() -> None:
+    verdict = judge(STATEMENT, "group", [Check("", "", 0.0, 0.0), Check("", "", 9.0, 10.0), Check("", "", 1.0, 2.0)])
+    assert (verdict.left, verdict.right) == (9.0, 10.0)
+
+
+def test_a_side_that_is_not_a_number_fails() -> None:
+    assert not judge(STATEMENT, "group", [Check("", "", math.nan, 1.0)]).holds
+    assert not judge(STATEMENT, "group", [Check("", "", 1.0, math.nan)]).holds
+
+
+def test_a_statement_without_instances_fails() -> None:
+    assert not judge(STATEMENT, "group", []).holds
+
+
+def test_checks_fail_where_the_statement_is_made_false() -> None:
+    """The same checks with a constant that the lemma does not allow: a check that cannot fail is none."""
+    cover = clique_cover(disjoint_cliques([1, 1]))
+    weak = dataclasses.replace(Constants.paper(cover, 10), beta=0.0, alpha=(1e-3, 1e-3), gamma=0.0)
+    state = round_state(cover, np.array([30.0, 0.0]), np.array([0.0, 1.0]), 1.0, weak, best_arm=0)
+    assert not lemma_7(state).holds
+    worst = np.array([0.944, 0.056])
+    one = clique_cover(disjoint_cliques([2]))
+    assert sharp_hessian(worst, one, sharp_alpha(2)).holds
+    assert not sharp_hessian(worst, one, sharp_alpha(2) - 0.05).holds
+
+
+@pytest.mark.parametrize("world", WORLDS)
+def test_a_trajectory_records_what_the_learner_did(world) -> None:
+    rng = np.random.default_rng(0)
+    cover = clique_cover(disjoint_cliques([2, 3]))
+    it = run(cover, Constants.sharp(cover), make_losses(world, 5, 30, 0.4, 1, rng), rng)
+    np.testing.assert_allclose(it.distributions.sum(axis=1), 1.0, rtol=1e-12)
+    np.testing.assert_allclose(np.cumsum(it.estimates, axis=0)[:-1], it.cumulative_losses[1:], rtol=1e-12)
+    np.testing.assert_allclose(it.clique_mass.sum(axis=1), 1.0, rtol=1e-12)
+    assert ((it.estimates > 0).any(axis=1) <= (it.losses.played > 0).any(axis=1)).all()
+    assert it.losses.best_arm == 1
