@@ -23,22 +23,26 @@ _HOMES = {
     "Decision": "agents",
     "FTRLSolution": "ftrl",
     "FeedbackGraph": "graphs",
+    "Trace": "simulation",
     "TsallisShannon": "learners",
     "clique_cover": "graphs",
+    "play": "simulation",
+    "play_many": "simulation",
     "sharp_alpha": "ftrl",
     "solve_ftrl": "ftrl",
 }
-_ROOMS = ("errors", "ftrl", "graphs", "learners", "simulation", "theory")
+_ROOMS = ("errors", "ftrl", "graphs", "learners", "simulation", "theory", "worlds")
 
 __all__ = ["__version__", *sorted(_HOMES), *_ROOMS]
 
 if TYPE_CHECKING:
-    from allworlds import errors, ftrl, graphs, learners, simulation, theory
+    from allworlds import errors, ftrl, graphs, learners, simulation, theory, worlds
     from allworlds.agents import Agent, Decision
     from allworlds.errors import AllWorldsError
     from allworlds.ftrl import Constants, FTRLSolution, sharp_alpha, solve_ftrl
     from allworlds.graphs import CliqueCover, FeedbackGraph, clique_cover
     from allworlds.learners import TsallisShannon
+    from allworlds.simulation import Trace, play, play_many
 
 
 def __getattr__(name: str) -> Any:

@@ -17,7 +17,7 @@ from allworlds.graphs import CliqueCover, FeedbackGraph, clique_cover
 from allworlds.kernels.random import uniform_pair
 from allworlds.learners import BY_NAME, Learner
 
-FACTORIES: dict[str, Callable[[CliqueCover], Learner]] = {name: kind for name, kind in BY_NAME.items()}
+FACTORIES: dict[str, Callable[[CliqueCover], Learner]] = {**BY_NAME}
 """How a learner is made from a cover; overwrite an entry where more than the cover is needed."""
 
 

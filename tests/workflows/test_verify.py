@@ -93,7 +93,7 @@ def test_checks_fail_where_the_statement_is_made_false() -> None:
     """The same checks with a constant that the lemma does not allow: a check that cannot fail is none."""
     cover = clique_cover(disjoint_cliques([1, 1]))
     weak = dataclasses.replace(Constants.paper(cover, 10), beta=0.0, alpha=(1e-3, 1e-3), gamma=0.0)
-    state = round_state(cover, np.array([30.0, 0.0]), np.array([0.0, 1.0]), 1.0, weak, best_arm=0)
+    state = round_state(cover, np.array([1.0, 0.0]), np.array([0.0, 1.0]), 1.0, weak, best_arm=0)
     assert not lemma_7(state).holds
     worst = np.array([0.944, 0.056])
     one = clique_cover(disjoint_cliques([2]))

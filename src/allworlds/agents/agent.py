@@ -10,6 +10,7 @@ Randomness is a function of the seed and the decision's id, so a saved agent con
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -214,10 +215,10 @@ class Agent:
             number,
             ticket.arm if labels is None else labels[ticket.arm],
             ticket.probability,
-            ticket.clique_probability,
+            getattr(ticket, "clique_probability", math.nan),
             ticket.round,
             observes,
-            ticket.baseline,
+            getattr(ticket, "baseline", 0.0),
         )
 
     def _observes(self, arm: int) -> tuple[Label, ...]:

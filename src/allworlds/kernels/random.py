@@ -11,6 +11,7 @@ easy as 1, 2, 3", SC 2011). Its four 32-bit words make two doubles in [0, 1).
 
 from __future__ import annotations
 
+import math
 import secrets
 from numbers import Integral
 
@@ -22,7 +23,9 @@ from allworlds.kernels.jit import jit
 Word = np.uint64
 
 STREAM_AGENT = 1
-"""Streams keep users of one seed apart; worlds and learners will have their own."""
+STREAM_LEARNER = 2
+STREAM_WORLD = 16
+"""Streams keep users of one seed apart; a learner that needs more numbers has the streams 4 to 15."""
 
 _LOW = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
@@ -70,3 +73,39 @@ def uniform_pair(seed: int, stream: int, counter: int, lane: int) -> tuple[float
     first = float((w0 << np.uint64(21)) ^ (w1 >> np.uint64(11))) * _TO_UNIT
     second = float((w2 << np.uint64(21)) ^ (w3 >> np.uint64(11))) * _TO_UNIT
     return first, second
+
+
+@jit
+def normal(seed: int, stream: int, counter: int, lane: int) -> float:
+    """One standard normal, by Box and Muller."""
+    first, second = uniform_pair(seed, stream, counter, lane)
+    return math.sqrt(-2.0 * math.log(1.0 - first)) * math.cos(2.0 * math.pi * second)
+
+
+@jit
+def gamma(seed: int, stream: int, counter: int, lane: int, shape: float) -> float:
+    """One gamma variate of scale 1, by Marsaglia and Tsang; tries move on along the stream."""
+    boosted = shape if shape >= 1.0 else shape + 1.0
+    d = boosted - 1.0 / 3.0
+    c = 1.0 / math.sqrt(9.0 * d)
+    value = d
+    for attempt in range(64):  # one try fails with probability below 0.05
+        z = normal(seed, stream + (2 * attempt << 16), counter, lane)
+        u, w = uniform_pair(seed, stream + (2 * attempt + 1 << 16), counter, lane)
+        v = 1.0 + c * z
+        if v > 0.0:
+            v = v * v * v
+            if math.log(1.0 - u) < 0.5 * z * z + d - d * v + d * math.log(v):
+                value = d * v
+                if shape < 1.0:
+                    value *= (1.0 - w) ** (1.0 / shape)
+                break
+    return value
+
+
+@jit
+def beta(seed: int, stream: int, counter: int, lane: int, a: float, b: float) -> float:
+    """One beta variate from two gammas; uses the streams ``stream`` and ``stream + 1``."""
+    x = gamma(seed, stream, counter, lane, a)
+    y = gamma(seed, stream + 1, counter, lane, b)
+    return x / (x + y) if x + y > 0.0 else a / (a + b)

@@ -1,60 +1,43 @@
-"""What every learner is: a frozen configuration, an explicit state, and three functions.
+"""What every learner is: a frozen configuration, an explicit state, and a few functions on it.
 
-A learner file has one shape. The idea in a paragraph; ``State``, what the next round needs; ``init``,
-``draw`` and ``update`` on it; the class that a user meets; the kernels. Who has read one can read all.
+A learner file has one shape. The idea in a paragraph; ``State``, what the next round needs, with a ``clock`` whose
+first number is the coming round; ``Ticket``, what the estimate of one choice needs; the class that a user meets, with
+``init``; the kernels ``draw`` and ``update``; and :func:`~allworlds.learners.dispatch.serves`, which tells the
+compiled loop about them. Who has read one can read all.
 
 - ``init()`` makes the state before the first round.
-- ``draw(state, first, second)`` chooses an arm from two uniforms and returns a *ticket*: all that the estimate
-  of this choice will need, however late its outcome comes. Drawing changes nothing.
-- ``update(state, ticket, losses)`` learns from the losses of ``observes(ticket.arm)``, in that order, in
-  place.
+- ``draw(state, first, second)`` chooses an arm from two uniforms and returns a *ticket*: all that the estimate of
+  this choice will need, however late its outcome comes. Drawing changes nothing.
+- ``update(state, ticket, losses)`` learns from the losses of ``observes(ticket.arm)``, in that order, in place.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, NamedTuple, Protocol
+from dataclasses import fields
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from allworlds.graphs import CliqueCover, FeedbackGraph
-
-
-class Ticket(Protocol):
-    """The part of a ticket that every learner has; the rest is the learner's own."""
-
-    @property
-    def arm(self) -> int:
-        """The chosen arm."""
-        ...
-
-    @property
-    def probability(self) -> float:
-        """The probability with which it was chosen."""
-        ...
-
-    @property
-    def clique_probability(self) -> float:
-        """The probability with which its losses are seen, by which they are weighted."""
-        ...
-
-    @property
-    def baseline(self) -> float:
-        """What is taken off the losses before they are weighted; 0 where nothing is."""
-        ...
-
-    @property
-    def round(self) -> int:
-        """The coming round when it was drawn."""
-        ...
+from allworlds.learners import dispatch
 
 
 class Learner(ABC):
-    """A way to choose and to learn; it holds no state, so one learner serves many runs."""
+    """A way to choose and to learn; it holds no state, so one learner serves many runs.
+
+    A subclass is a frozen dataclass whose first field is ``cover`` and whose other fields are plain values.
+    """
 
     name: ClassVar[str]
     """The name it is saved and listed under."""
+    has_cliques: ClassVar[bool] = False
+    """Whether it keeps a probability for each clique of the cover."""
+    ticket_class: ClassVar[type]
+    """The class of its tickets, whose first fields are ``arm`` and ``probability``."""
+    saved: ClassVar[tuple[str, ...]]
+    """The fields of the state that change: what is saved of it."""
 
     cover: CliqueCover
     """How the arms are grouped; a learner that needs no groups keeps it for its graph."""
@@ -69,47 +52,55 @@ class Learner(ABC):
         """How many arms there are."""
         return self.graph.n_arms
 
+    @property
+    def title(self) -> str:
+        """What it is called in tables."""
+        return self.name
+
     @abstractmethod
     def init(self) -> Any:
         """The state before the first round."""
 
     @abstractmethod
-    def draw(self, state: Any, first: float, second: float) -> Any:
-        """Choose an arm by two uniforms in [0, 1); return its ticket and change nothing."""
-
-    @abstractmethod
-    def update(self, state: Any, ticket: Any, losses: NDArray[np.float64]) -> None:
-        """Learn the losses, in [0, 1], of the arms that ``ticket.arm`` observes."""
-
-    @abstractmethod
-    def observes(self, arm: int) -> NDArray[np.int64]:
-        """The arms whose losses ``update`` takes after ``arm`` was chosen, sorted."""
-
-    @abstractmethod
     def distribution(self, state: Any) -> NDArray[np.float64]:
         """(N,) the probability of each arm in the coming round."""
 
-    @abstractmethod
+    def draw(self, state: Any, first: float, second: float) -> Any:
+        """Choose an arm by two uniforms in [0, 1); return its ticket and change nothing."""
+        return dispatch.draw(state, first, second)
+
+    def update(self, state: Any, ticket: Any, losses: NDArray[np.float64]) -> None:
+        """Learn the losses, in [0, 1], of the arms that ``ticket.arm`` observes."""
+        dispatch.update(state, ticket, losses)
+
+    def observes(self, arm: int) -> NDArray[np.int64]:
+        """The arms whose losses ``update`` takes after ``arm`` was chosen, sorted."""
+        return self.graph.sees(arm)
+
     def round(self, state: Any) -> int:
         """The coming round: one plus the number of outcomes learnt."""
+        return int(state.clock[0])
 
-    @abstractmethod
-    def pack(self, state: Any) -> dict[str, NDArray[np.float64]]:
-        """A copy of the part of the state that must be saved, bit for bit."""
+    def pack(self, state: Any) -> dict[str, NDArray[Any]]:
+        """The part of the state that must be saved, bit for bit."""
+        return {name: getattr(state, name) for name in self.saved}
 
-    @abstractmethod
-    def unpack(self, arrays: dict[str, NDArray[np.float64]]) -> Any:
+    def unpack(self, arrays: dict[str, NDArray[Any]]) -> Any:
         """The inverse of :meth:`pack`."""
+        state = self.init()
+        for name in self.saved:
+            getattr(state, name)[...] = arrays[name]
+        return state
 
-    @abstractmethod
-    def ticket(self, fields: list[Any]) -> NamedTuple:
+    def ticket(self, values: list[Any]) -> Any:
         """A saved ticket, from the list of its fields."""
+        return self.ticket_class(*(np.asarray(value) if isinstance(value, list) else value for value in values))
 
-    @abstractmethod
     def settings(self) -> dict[str, Any]:
-        """The configuration as plain data, without the graph and the cover."""
+        """The configuration as plain data, without the cover."""
+        return {field.name: getattr(self, field.name) for field in fields(self) if field.name != "cover"}  # type: ignore[arg-type]
 
     @classmethod
-    @abstractmethod
     def from_settings(cls, cover: CliqueCover, settings: dict[str, Any]) -> Learner:
         """The inverse of :meth:`settings`."""
+        return cls(cover, **settings)  # type: ignore[call-arg]

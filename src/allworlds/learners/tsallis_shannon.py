@@ -29,6 +29,7 @@ from allworlds.ftrl.within_clique import moments, probability
 from allworlds.graphs import CliqueCover
 from allworlds.kernels.jit import jit
 from allworlds.learners.base import Learner
+from allworlds.learners.dispatch import Sight, serves
 
 TOLERANCE = 1e-12
 """Residual at which a round's step stops; Newton's last step usually leaves it far below."""
@@ -59,6 +60,7 @@ class State(NamedTuple):
     """The solved masses of the coming round."""
     clock: NDArray[np.float64]
     """(4,) round, baseline, multiplier, residual."""
+    owner: NDArray[np.int64]
     order: NDArray[np.int64]
     starts: NDArray[np.int64]
     alpha: NDArray[np.float64]
@@ -94,6 +96,8 @@ class TsallisShannon(Learner):
     """
 
     name: ClassVar[str] = "tsallis-shannon"
+    has_cliques: ClassVar[bool] = True
+    ticket_class: ClassVar[type] = Ticket
 
     cover: CliqueCover
     constants: Constants | None = None
@@ -118,6 +122,12 @@ class TsallisShannon(Learner):
         assert self.constants is not None
         return self.constants
 
+    @property
+    def title(self) -> str:
+        """The name, with the setting of the constants unless it is the practical one."""
+        label = self._constants.label
+        return self.name if label == "practical" else f"{self.name} ({label})"
+
     def init(self) -> State:
         """No losses, round one."""
         c = self._constants
@@ -126,6 +136,7 @@ class TsallisShannon(Learner):
             cumulative_losses=np.zeros(self.n_arms),
             masses=new_masses(self.cover.sizes, c.gamma),
             clock=np.array([1.0, BASELINE_START if follows_mean else 0.0, 0.0, 0.0]),
+            owner=self.cover.owner,
             order=self.cover.order,
             starts=self.cover.starts,
             alpha=np.array(c.alpha),
@@ -133,14 +144,6 @@ class TsallisShannon(Learner):
         )
         resolve(state)
         return state
-
-    def draw(self, state: State, first: float, second: float) -> Ticket:
-        """Draw the clique with the first uniform and its arm with the second."""
-        return draw(state, first, second)
-
-    def update(self, state: State, ticket: Ticket, losses: NDArray[np.float64]) -> None:
-        """Add the estimate and solve for the next round."""
-        update(state, ticket, losses)
 
     def observes(self, arm: int) -> NDArray[np.int64]:
         """The clique of ``arm``: its other neighbours are seen but not used."""
@@ -158,10 +161,6 @@ class TsallisShannon(Learner):
         """(K,) the probability of each clique in the coming round."""
         mass: NDArray[np.float64] = state.masses.temperature**-2.0
         return mass
-
-    def round(self, state: State) -> int:
-        """The coming round: one plus the number of outcomes learnt."""
-        return int(state.clock[ROUND])
 
     def residual(self, state: State) -> float:
         """The certificate of the coming round's distribution."""
@@ -191,11 +190,6 @@ class TsallisShannon(Learner):
             place[:] = arrays[name]
         restore(state)
         return state
-
-    def ticket(self, fields: list[Any]) -> Ticket:
-        """A saved ticket."""
-        arm, chance, clique, clique_chance, baseline, coming = fields
-        return Ticket(int(arm), float(chance), int(clique), float(clique_chance), float(baseline), int(coming))
 
     def settings(self) -> dict[str, Any]:
         """The constants."""
@@ -299,3 +293,19 @@ def _learning_rate(state: State) -> float:
     """``eta0 / t**power``, with the exact square root for one half."""
     t = state.clock[ROUND]
     return state.rates.eta0 / (math.sqrt(t) if state.rates.power == 0.5 else t**state.rates.power)
+
+
+@jit
+def seen_by(state: State) -> Sight:
+    """An arm shows its clique."""
+    return Sight(state.owner, state.starts, state.order)
+
+
+@jit
+def write_masses(state: State, masses: NDArray[np.float64]) -> None:
+    """The clique masses of the coming round."""
+    for k in range(masses.size):
+        masses[k] = 1.0 / (state.masses.temperature[k] * state.masses.temperature[k])
+
+
+serves(State, draw, update, seen_by, write_masses)

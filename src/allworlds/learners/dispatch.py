@@ -1,0 +1,103 @@
+"""One compiled loop for all learners: ``draw``, ``update`` and ``sight`` chosen by the class of the state.
+
+``simulation/play.py`` calls these three stubs. A learner file registers its kernels for its ``State`` with
+:func:`serves`; Numba then picks them when the loop is compiled for that state, and plain Python picks them by
+``functools.singledispatch`` when compilation is off. Every specialisation is found again on disk by the next
+process.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba.core import config
+from numba.extending import overload
+from numpy.typing import NDArray
+
+from allworlds.graphs import FeedbackGraph
+from allworlds.graphs.storage import DisjointCliques
+from allworlds.kernels.jit import jit
+
+
+class Sight(NamedTuple):
+    """Which arms an arm shows to the learner: ``order[starts[w]:starts[w + 1]]`` with ``w = where[arm]``."""
+
+    where: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    order: NDArray[np.int64]
+
+
+def graph_sight(graph: FeedbackGraph) -> Sight:
+    """All that the graph shows: disjoint cliques by clique, other graphs by arm."""
+    storage = graph._storage
+    if isinstance(storage, DisjointCliques):
+        return Sight(storage.owner, storage.starts, storage.order)
+    return Sight(np.arange(graph.n_arms), storage.indptr, storage.indices)
+
+
+@functools.singledispatch
+def draw(state: Any, first: float, second: float) -> Any:
+    """Choose an arm by two uniforms; return the ticket, change nothing."""
+    raise TypeError(f"no learner serves a {type(state).__name__}")
+
+
+@functools.singledispatch
+def update(state: Any, ticket: Any, losses: NDArray[np.float64]) -> None:
+    """Learn the losses of the arms that ``ticket.arm`` shows, in the order of ``sight``."""
+    raise TypeError(f"no learner serves a {type(state).__name__}")
+
+
+@functools.singledispatch
+def sight(state: Any) -> Sight:
+    """What each arm shows."""
+    raise TypeError(f"no learner serves a {type(state).__name__}")
+
+
+@jit
+def _nothing_to_see(state: Any, masses: NDArray[np.float64]) -> None:
+    """No cliques, nothing to write."""
+
+
+@functools.singledispatch
+def peek(state: Any, masses: NDArray[np.float64]) -> None:
+    """Write the clique masses of the coming round, for a trace; a learner without them writes nothing."""
+
+
+def serves(
+    state_class: type,
+    draw_kernel: Callable[..., Any],
+    update_kernel: Callable[..., None],
+    sight_kernel: Callable[..., Sight],
+    peek_kernel: Callable[..., None] | None = None,
+) -> None:
+    """Say which kernels belong to a state; ``peek_kernel`` where it has cliques."""
+    kernels = {draw: draw_kernel, update: update_kernel, sight: sight_kernel, peek: peek_kernel or _nothing_to_see}
+    for stub, kernel in kernels.items():
+        stub.register(state_class, kernel)
+    if config.DISABLE_JIT:
+        return
+
+    def mine(state: Any) -> bool:
+        return getattr(state, "instance_class", None) is state_class
+
+    see = peek_kernel or _nothing_to_see
+
+    # Numba compares the parameters of an overload with those of its implementation, annotations included.
+    @overload(draw)
+    def _draw(state, first, second):  # type: ignore[no-untyped-def]
+        return (lambda state, first, second: draw_kernel(state, first, second)) if mine(state) else None
+
+    @overload(update)
+    def _update(state, ticket, losses):  # type: ignore[no-untyped-def]
+        return (lambda state, ticket, losses: update_kernel(state, ticket, losses)) if mine(state) else None
+
+    @overload(sight)
+    def _sight(state):  # type: ignore[no-untyped-def]
+        return (lambda state: sight_kernel(state)) if mine(state) else None
+
+    @overload(peek)
+    def _peek(state, masses):  # type: ignore[no-untyped-def]
+        return (lambda state, masses: see(state, masses)) if mine(state) else None

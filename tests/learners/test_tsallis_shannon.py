@@ -1,0 +1,274 @@
+"""The paper's learner: special cases as whole trajectories, estimators by enumeration, the step along a run."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from numba.core import config
+
+from allworlds import graphs
+from allworlds.errors import InvalidConstants, InvalidParameter, InvalidState
+from allworlds.ftrl import Constants, solve_ftrl
+from allworlds.graphs import CliqueCover, clique_cover
+from allworlds.kernels.random import uniform_pair
+from allworlds.learners import TsallisShannon
+from allworlds.learners.tsallis_shannon import resolve
+
+N_ROUNDS = 100 if config.DISABLE_JIT else 2000
+
+
+def interleaved_cover():
+    """Eleven arms in four cliques whose members are not consecutive."""
+    owner = np.array([0, 1, 2, 0, 3, 1, 2, 3, 3, 0, 3])
+    graph = graphs.FeedbackGraph.from_cliques(11, [np.flatnonzero(owner == k).tolist() for k in range(4)])
+    return CliqueCover.from_owner(graph, owner)
+
+
+def settings(cover):
+    return {
+        "paper": Constants.paper(cover, 5000),
+        "sharp": Constants.sharp(cover),
+        "practical": Constants.practical(cover),
+        "floor": Constants((6.0,) * cover.n_cliques, 1.0, 0.5 / cover.n_arms, 2.0, power=0.4, estimator="baseline"),
+    }
+
+
+def losses_of(t, n_arms, seed=0):
+    """Bernoulli losses with means from 0.2 to 0.8, whose best arm changes half way."""
+    means = np.linspace(0.2, 0.8, n_arms)
+    if t > N_ROUNDS // 2:
+        means = means[::-1]
+    return (np.random.default_rng([seed, t]).uniform(size=n_arms) < means).astype(float)
+
+
+def play(learner, n_rounds, seed=1):
+    state = learner.init()
+    for t in range(1, n_rounds + 1):
+        ticket = learner.draw(state, *uniform_pair(seed, 9, t, 0))
+        learner.update(state, ticket, losses_of(t, learner.n_arms)[learner.observes(ticket.arm)])
+    return state
+
+
+def ticket_of(learner, state, arm):
+    """Aim both uniforms at one arm, by the distribution itself."""
+    p, cover = learner.distribution(state), learner.cover
+    mass = np.array([p[clique].sum() for clique in cover.cliques])
+    k = cover.owner[arm]
+    clique = cover.cliques[k]
+    place = int(np.searchsorted(clique, arm))
+    y = p[clique] / mass[k]
+    ticket = learner.draw(state, mass[:k].sum() + mass[k] / 2, y[:place].sum() + y[place] / 2)
+    assert ticket.arm == arm
+    return ticket
+
+
+def tsallis_inf(losses, t):
+    """Weights 4 (eta (L - x))^-2 that sum to one, eta = 2/sqrt(t), by bisection on x (Zimmert and Seldin 2021)."""
+    eta = 2.0 / math.sqrt(t)
+    below = losses - losses.min()
+    low, high = -2.0 * math.sqrt(len(losses)) / eta, -2.0 / eta  # all weights equal; the best has everything
+    for _ in range(200):
+        x = (low + high) / 2.0
+        if np.sum(4.0 / (eta * (below - x)) ** 2) < 1.0:
+            low = x
+        else:
+            high = x
+    return 4.0 / (eta * (below - x)) ** 2
+
+
+def test_with_singletons_it_is_tsallis_inf():
+    n_arms = 6
+    cover = clique_cover(graphs.bandit(n_arms))
+    learner = TsallisShannon(cover, Constants((2.0,) * n_arms, 0.0, 0.0, 1.0))
+    state = learner.init()
+    estimates = np.zeros(n_arms)
+    for t in range(1, 301):
+        p = tsallis_inf(estimates, t)
+        assert p.sum() == pytest.approx(1.0, abs=1e-13)
+        assert learner.distribution(state) == pytest.approx(p, rel=1e-10)
+        first, second = uniform_pair(11, 9, t, 0)
+        arm = int(np.searchsorted(np.cumsum(p), first, side="right"))
+        ticket = learner.draw(state, first, second)
+        assert ticket.arm == arm
+        loss = losses_of(t, n_arms)[arm]
+        estimates[arm] += loss / p[arm]
+        learner.update(state, ticket, np.array([loss]))
+        assert learner.cumulative_losses(state) == pytest.approx(estimates, rel=1e-10)
+
+
+@pytest.mark.parametrize("estimator", ["importance", "baseline"])
+@pytest.mark.parametrize(("alpha", "beta"), [(0.0, 0.0), (7.0, 9.0)])
+def test_with_one_clique_it_is_exponential_weights_whatever_alpha_and_beta(estimator, alpha, beta):
+    n_arms, eta0 = 5, 0.7
+    cover = clique_cover(graphs.full_information(n_arms))
+    learner = TsallisShannon(cover, Constants((alpha,), beta, 0.0, eta0, estimator=estimator))
+    state = learner.init()
+    total = np.zeros(n_arms)
+    for t in range(1, 301):
+        weights = np.exp(-eta0 / math.sqrt(t) * (total - total.min()))
+        assert learner.distribution(state) == pytest.approx(weights / weights.sum(), rel=1e-13)
+        losses = losses_of(t, n_arms)
+        ticket = learner.draw(state, *uniform_pair(2, 9, t, 0))
+        assert ticket.clique_probability == 1.0
+        learner.update(state, ticket, losses)
+        total += losses
+
+
+def test_a_constant_added_to_all_losses_of_a_round_changes_nothing_in_one_clique():
+    learner = TsallisShannon(clique_cover(graphs.full_information(4)))
+    one, other = learner.init(), learner.init()
+    for t in range(1, 101):
+        losses = np.random.default_rng(t).integers(0, 8, 4) / 16
+        pair = uniform_pair(3, 9, t, 0)
+        learner.update(one, learner.draw(one, *pair), losses)
+        learner.update(other, learner.draw(other, *pair), losses + (0.5 if t % 3 else 0.25))
+        assert learner.distribution(other) == pytest.approx(learner.distribution(one), rel=1e-11)
+
+
+@pytest.mark.parametrize("shift", [-1e3, 0.5, 1e6])
+@pytest.mark.parametrize("name", ["paper", "sharp", "practical", "floor"])
+def test_a_constant_added_to_all_cumulative_losses_changes_nothing(name, shift):
+    cover = interleaved_cover()
+    learner = TsallisShannon(cover, settings(cover)[name])
+    packed = learner.pack(play(learner, 60))
+    one = learner.unpack(packed)
+    packed["cumulative_losses"] = packed["cumulative_losses"] + shift
+    other = learner.unpack(packed)
+    resolve(other)
+    rounding = 1e-10 + 1e-15 * abs(shift)
+    assert learner.distribution(other) == pytest.approx(learner.distribution(one), rel=rounding)
+
+
+def test_a_loss_on_a_rare_arm_may_raise_its_cliques_mass_and_one_on_a_usual_arm_lowers_it():
+    # dV'/dL_i = y_i (1 + (log y_i + H)/2) is negative where log y_i < -2 - H: the algorithm, not a defect.
+    cover = clique_cover(graphs.disjoint_cliques(2, 2))
+    learner = TsallisShannon(cover, Constants.sharp(cover))
+    packed = learner.pack(learner.init())
+    packed["cumulative_losses"] = np.array([0.0, 9.0, 0.0, 9.0])
+    start = learner.unpack(packed)
+    resolve(start)
+    p = learner.distribution(start)
+    y = p[:2] / p[:2].sum()
+    entropy = -y @ np.log(y)
+    assert y[0] * (1 + (math.log(y[0]) + entropy) / 2) > 0 > y[1] * (1 + (math.log(y[1]) + entropy) / 2)
+    ticket = ticket_of(learner, start, 0)
+
+    def mass_after(losses):
+        state = learner.unpack(learner.pack(start))
+        learner.update(state, ticket, np.array(losses))
+        return learner.clique_mass(state)[0]
+
+    assert mass_after([0.0, 1.0]) > mass_after([0.0, 0.0])
+    assert mass_after([1.0, 0.0]) < mass_after([0.0, 0.0])
+
+
+@pytest.mark.parametrize("name", ["paper", "sharp", "practical", "floor"])
+def test_estimates_are_unbiased_up_to_one_shift_for_all_arms(name):
+    cover = interleaved_cover()
+    learner = TsallisShannon(cover, settings(cover)[name])
+    state = play(learner, 37)
+    p = learner.distribution(state)
+    before = learner.cumulative_losses(state)
+    losses = np.random.default_rng(4).uniform(size=11)
+    expected = np.zeros(11)
+    baselines = set()
+    for arm in range(11):
+        after = learner.unpack(learner.pack(state))
+        ticket = ticket_of(learner, after, arm)
+        baselines.add(ticket.baseline)
+        learner.update(after, ticket, losses[learner.observes(arm)])
+        change = learner.cumulative_losses(after) - before
+        assert np.flatnonzero(change).tolist() == learner.observes(arm).tolist()
+        expected += p[arm] * change
+    (baseline,) = baselines
+    assert expected == pytest.approx(losses - baseline, abs=1e-12)
+    if learner.constants.estimator == "importance":
+        assert baseline == 0.0
+    else:
+        assert 0.0 < baseline < 1.0
+
+
+def test_the_baseline_is_the_mean_loss_and_follows_the_last_two_hundred():
+    learner = TsallisShannon(interleaved_cover())
+    state = learner.init()
+    baseline, incurred = 0.5, []
+    for t in range(1, 501):
+        ticket = learner.draw(state, *uniform_pair(5, 9, t, 0))
+        assert ticket.baseline == pytest.approx(baseline, abs=1e-13)
+        if t <= 200:
+            assert baseline == pytest.approx((0.5 + sum(incurred)) / t, abs=1e-12)
+        losses = np.random.default_rng(t).uniform(size=11)
+        incurred.append(losses[ticket.arm])
+        baseline += (losses[ticket.arm] - baseline) / min(t + 1, 200)
+        learner.update(state, ticket, losses[learner.observes(ticket.arm)])
+
+
+def test_a_late_outcome_is_weighted_by_what_held_when_it_was_drawn():
+    cover = clique_cover(graphs.disjoint_cliques(4, 3))
+    learner = TsallisShannon(cover)
+    state = learner.init()
+    late = learner.draw(state, 0.1, 0.1)
+    for t in range(1, 30):
+        ticket = learner.draw(state, *uniform_pair(6, 9, t, 0))
+        learner.update(state, ticket, np.full(learner.observes(ticket.arm).size, 0.9))
+    before = learner.cumulative_losses(state)
+    arms = learner.observes(late.arm)
+    assert learner.clique_mass(state)[late.clique] != pytest.approx(late.clique_probability, rel=1e-3)
+    learner.update(state, late, np.full(arms.size, 0.75))
+    change = learner.cumulative_losses(state)[arms] - before[arms]
+    assert change == pytest.approx(np.full(arms.size, (0.75 - 0.5) / 0.25), rel=1e-12)  # round 1: q = 1/4, b = 1/2
+
+
+@pytest.mark.parametrize("name", ["paper", "sharp", "practical", "floor"])
+def test_along_a_run_every_step_is_solved_and_equals_the_step_solved_afresh(name):
+    cover = interleaved_cover()
+    constants = settings(cover)[name]
+    learner = TsallisShannon(cover, constants)
+    state = learner.init()
+    for t in range(1, N_ROUNDS + 1):
+        assert learner.residual(state) <= 1e-10
+        if t % 20 == 1:
+            afresh = solve_ftrl(cover, learner.cumulative_losses(state), constants.learning_rate(t), constants)
+            assert learner.distribution(state) == pytest.approx(afresh.distribution, rel=1e-9)
+            assert learner.clique_mass(state) == pytest.approx(afresh.clique_mass, rel=1e-9)
+        ticket = learner.draw(state, *uniform_pair(7, 9, t, 0))
+        learner.update(state, ticket, losses_of(t, 11)[learner.observes(ticket.arm)])
+    assert learner.round(state) == N_ROUNDS + 1
+    assert learner.distribution(state).min() >= constants.gamma
+
+
+def test_what_rounding_leaves_over_goes_to_the_likeliest_clique():
+    learner = TsallisShannon(interleaved_cover())
+    packed = learner.pack(learner.init())
+    packed["temperature"] = np.array([4.0, 1.1, 4.0, 1e6])  # masses 1/16, 0.83, 1/16, 1e-12: not quite one
+    state = learner.unpack(packed)
+    ticket = learner.draw(state, np.nextafter(1.0, 0.0), 0.5)
+    assert ticket.clique == 1
+    assert learner.draw(state, 0.03, 0.5).clique == 0
+
+
+def test_a_saved_state_that_does_not_fit_is_refused():
+    learner = TsallisShannon(interleaved_cover())
+    good = learner.pack(learner.init())
+    for name, array in good.items():
+        for wrong in (array[:-1], np.full_like(array, np.nan), np.float64(1.0)):
+            with pytest.raises(InvalidState, match=f"{name} has shape .*expected finite numbers"):
+                learner.unpack(good | {name: wrong})
+
+
+def test_constants_that_do_not_fit_the_cover_are_refused():
+    cover = interleaved_cover()
+    with pytest.raises(InvalidConstants, match="alpha has 2 numbers but the cover has 4 cliques"):
+        TsallisShannon(cover, Constants((5.0, 5.0), 1.0, 0.0, 1.0))
+    with pytest.raises(InvalidConstants, match="not convex"):
+        TsallisShannon(cover, Constants((0.1,) * 4, 1.0, 0.0, 1.0))
+    with pytest.raises(InvalidParameter, match="constants is a dict; expected Constants"):
+        TsallisShannon(cover, {"beta": 1.0})
+
+
+@pytest.mark.parametrize("wrong", [None, [[0, 1]], graphs.bandit(3)], ids=lambda wrong: type(wrong).__name__)
+def test_what_is_no_cover_is_refused(wrong):
+    with pytest.raises(InvalidParameter, match=r"expected a CliqueCover, such as allworlds.clique_cover\(graph\)"):
+        TsallisShannon(wrong)
