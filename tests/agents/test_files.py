@@ -8,7 +8,6 @@ import os
 import re
 import subprocess
 import sys
-import tempfile
 import zipfile
 from pathlib import Path
 
@@ -303,7 +302,7 @@ def test_a_read_only_directory_is_refused(tmp_path, monkeypatch):
     def refuse(*_arguments, **_options):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(tempfile, "mkstemp", refuse)
+    monkeypatch.setattr(os, "open", refuse)
     with pytest.raises(InvalidParameter, match=r"cannot write to .*Permission denied; choose another directory"):
         make().save(tmp_path / "agent.json")
 

@@ -33,6 +33,11 @@ from allworlds.learners import BY_NAME, Learner
 Losses = Mapping[Any, float] | Sequence[float] | NDArray[np.float64] | float
 
 
+def _plain(value: Any) -> Any:
+    """A ticket's field for a file: JSON has no NaN, which stands for a probability that nobody knows."""
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
 @dataclass(frozen=True, slots=True)
 class Decision:
     """One choice: what to do, how likely it was, and whose losses to report."""
@@ -156,8 +161,8 @@ class Agent:
             wrong = scale_losses(values, self._low, self._high, self._reward, scaled)
             if wrong >= 0:
                 raise InvalidLosses(self._out_of_range(kept.observes[wrong], values[wrong]))
-            del self._pending[kept.id]
             self._learner.update(self._state, ticket, scaled)
+            del self._pending[kept.id]
 
     def void(self, decision: Decision | int) -> None:
         """Forget a decision that nobody saw; its outcome cannot be reported any more."""
@@ -190,7 +195,7 @@ class Agent:
             "reward": self._reward,
             "low": self._low,
             "high": self._high,
-            "pending": [[id, list(ticket)] for id, (_, ticket) in self._pending.items()],
+            "pending": [[id, [_plain(value) for value in ticket]] for id, (_, ticket) in self._pending.items()],
         }
 
     @classmethod

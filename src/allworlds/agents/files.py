@@ -12,7 +12,7 @@ import hashlib
 import io
 import json
 import os
-import tempfile
+import secrets
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +30,9 @@ def write_file(path: Path, data: dict[str, Any]) -> None:
     """Write ``data``, a tree of plain values and arrays, under a temporary name, sync it and rename it."""
     suffix = _suffix(path)
     content = _to_json(data) if suffix == ".json" else _to_npz(data)
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.part")
     try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+        handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)  # the umask decides who may read
     except OSError as error:
         raise InvalidParameter(f"cannot write to {path.parent}: {error.strerror}; choose another directory") from None
     try:
@@ -40,6 +41,7 @@ def write_file(path: Path, data: dict[str, Any]) -> None:
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
+        _sync_directory(path.parent)
     except OSError as error:
         raise InvalidParameter(
             f"cannot write {path}: {error.strerror or error}; the old file, if any, is untouched"
@@ -47,6 +49,16 @@ def write_file(path: Path, data: dict[str, Any]) -> None:
     finally:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary)
+
+
+def _sync_directory(directory: Path) -> None:
+    """Make the new name durable too, where directories can be synced."""
+    with contextlib.suppress(OSError):
+        handle = os.open(directory, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 def read_file(path: Path) -> dict[str, Any]:

@@ -24,6 +24,9 @@ from allworlds.graphs import CliqueCover
 
 Estimator = Literal["importance", "baseline"]
 
+LARGEST = 1e30
+"""Larger constants have no use, and would leave the range of doubles inside the step."""
+
 
 @dataclass(frozen=True)
 class Constants:
@@ -167,9 +170,13 @@ def learning_rate(eta0: float, power: float, round: float) -> float:
 
 
 def _finite(name: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
-        raise InvalidConstants(f"{name} is {value!r}; expected a finite number")
-    return float(value)
+    try:
+        number = math.nan if isinstance(value, bool) or not isinstance(value, Real) else float(value)
+    except OverflowError:
+        number = math.inf
+    if not abs(number) <= LARGEST:
+        raise InvalidConstants(f"{name} is {value!r}; expected a number of at most {LARGEST:g} in size")
+    return number
 
 
 def _horizon(horizon: int) -> int:

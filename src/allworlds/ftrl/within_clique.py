@@ -56,7 +56,7 @@ def conditional(losses: NDArray[np.float64], sharpness: float, floor: float = 0.
     """
     lowest = float(losses.min())
     at = moments(losses, lowest, sharpness, floor)
-    return np.maximum(floor, np.exp(at.log_top - np.minimum(sharpness * (losses - lowest), FARTHEST)))
+    return np.array([probability(loss - lowest, at.log_top, sharpness, floor) for loss in losses])
 
 
 # --- kernels --------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ Kernels release the GIL (seeds run in threads of one process) and follow IEEE ar
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 from collections.abc import Callable
@@ -41,7 +42,8 @@ def jit(function: Function) -> Function:
     if config.DISABLE_JIT:
         return function
     dispatcher = numba.njit(nogil=True, error_model="numpy")(function)
-    dispatcher._cache = _StampedCache(dispatcher.py_func)
+    with contextlib.suppress(RuntimeError):  # no directory can be written: compile anew in every process
+        dispatcher._cache = _StampedCache(dispatcher.py_func)
     return cast(Function, dispatcher)
 
 

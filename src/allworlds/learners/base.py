@@ -13,6 +13,7 @@ compiled loop about them. Who has read one can read all.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import fields
 from typing import Any, ClassVar
@@ -94,7 +95,7 @@ class Learner(ABC):
 
     def ticket(self, values: list[Any]) -> Any:
         """A saved ticket, from the list of its fields."""
-        return self.ticket_class(*(np.asarray(value) if isinstance(value, list) else value for value in values))
+        return self.ticket_class(*(_from_plain(value) for value in values))
 
     def settings(self) -> dict[str, Any]:
         """The configuration as plain data, without the cover."""
@@ -104,3 +105,10 @@ class Learner(ABC):
     def from_settings(cls, cover: CliqueCover, settings: dict[str, Any]) -> Learner:
         """The inverse of :meth:`settings`."""
         return cls(cover, **settings)  # type: ignore[call-arg]
+
+
+def _from_plain(value: Any) -> Any:
+    """A ticket's field as it was: JSON has lists for arrays and no NaN."""
+    if value is None:
+        return math.nan
+    return np.asarray(value, dtype=np.float64) if isinstance(value, list) else value
