@@ -339,3 +339,28 @@ def test_both_kinds_of_file_hold_the_same(tmp_path):
         agent.save(tmp_path / f"agent{suffix}")
     assert zipfile.is_zipfile(tmp_path / "agent.npz")
     assert everything(aw.Agent.load(tmp_path / "agent.npz")) == everything(aw.Agent.load(tmp_path / "agent.json"))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda agent: agent["pending"][0][1].__setitem__(0, 99),  # no such arm
+        lambda agent: agent["pending"][0][1].__setitem__(2, 9),  # another clique than the arm's
+        lambda agent: agent["pending"][0][1].__setitem__(3, 0.0),  # a clique that could not be drawn
+        lambda agent: agent["pending"][0].__setitem__(0, 77),  # an id that was never given
+        lambda agent: agent.__setitem__("next_id", "x"),
+        lambda agent: agent.__setitem__("next_id", 1),
+        lambda agent: agent["state"]["clock"].__setitem__(0, -3.0),
+        lambda agent: agent["state"]["temperature"].__setitem__(0, -1.0),
+    ],
+    ids=["arm", "clique", "probability", "id", "next id", "next id again", "round", "temperature"],
+)
+def test_a_signed_file_whose_numbers_no_agent_could_have_is_refused(tmp_path, change):
+    """Kernels check nothing, so nothing may reach them that could not have come from a draw."""
+    path = tmp_path / "agent.json"
+    agent = aw.Agent(aw.TsallisShannon(aw.clique_cover(aw.graphs.disjoint_cliques([2, 3]))), seed=1)
+    agent.choose()
+    agent.save(path)
+    resign(path, change)
+    with pytest.raises(InvalidState):
+        aw.Agent.load(path)

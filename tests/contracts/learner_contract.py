@@ -15,10 +15,16 @@ import numpy as np
 from allworlds import graphs
 from allworlds.graphs import CliqueCover, FeedbackGraph, clique_cover
 from allworlds.kernels.random import uniform_pair
-from allworlds.learners import BY_NAME, Learner
+from allworlds.learners import BY_NAME, AAEAlphaSample, Learner
 
-FACTORIES: dict[str, Callable[[CliqueCover], Learner]] = {**BY_NAME}
+FACTORIES: dict[str, Callable[[CliqueCover], Learner]] = {
+    **BY_NAME,
+    "aae-alphasample": lambda cover: AAEAlphaSample(cover, horizon=1000, scale=0.02),  # phases of some 6, 24, 96
+}
 """How a learner is made from a cover; overwrite an entry where more than the cover is needed."""
+
+ESTIMATED = 0.05
+"""How far a distribution estimated from 2,000 guesses may be off: more than four standard deviations."""
 
 
 def _bridged() -> CliqueCover:
@@ -94,12 +100,15 @@ def check_draws_follow_the_distribution(learner: Learner, side: int = 128) -> No
             for second in grid.tolist():
                 ticket = learner.draw(state, first, second)
                 counts[ticket.arm] += 1
-                assert abs(ticket.probability - p[ticket.arm]) <= 1e-12
-        assert np.abs(counts / side**2 - p).max() <= 2.0 / side
+                assert not learner.exact_probability or abs(ticket.probability - p[ticket.arm]) <= 1e-12
+                assert learner.exact_probability or np.isnan(ticket.probability)
+        assert np.abs(counts / side**2 - p).max() <= (2.0 / side if learner.exact_probability else ESTIMATED)
     edge = np.nextafter(1.0, 0.0)
     for first in (0.0, edge):
         for second in (0.0, edge):
-            assert learner.draw(state, first, second).probability > 0.0
+            ticket = learner.draw(state, first, second)
+            assert 0 <= ticket.arm < learner.n_arms
+            assert ticket.probability > 0.0 or not learner.exact_probability
 
 
 def check_drawing_changes_nothing(learner: Learner) -> None:
@@ -114,10 +123,11 @@ def check_drawing_changes_nothing(learner: Learner) -> None:
 def check_equal_seeds_give_equal_traces(learner: Learner) -> None:
     state, tickets = play(learner, 40, seed=1)
     again, same = play(learner, 40, seed=1)
-    assert tickets == same
+    assert _leaves(tickets) == _leaves(same)
     assert bits(learner, state) == bits(learner, again)
     if learner.n_arms > 1:
-        assert [ticket.arm for ticket in tickets] != [ticket.arm for ticket in play(learner, 40, seed=2)[1]]
+        arms = [ticket.arm for ticket in tickets]  # a rule that only breaks ties may agree now and then
+        assert any([ticket.arm for ticket in play(learner, 40, seed)[1]] != arms for seed in (2, 3, 4, 5))
 
 
 def check_rounds_count_the_outcomes_learnt(learner: Learner) -> None:
@@ -136,10 +146,12 @@ def check_state_survives_saving(learner: Learner) -> None:
     copy = other.unpack({name: np.asarray(values) for name, values in json.loads(saved).items()})
     assert [a.tobytes() for a in other.pack(copy).values()] == [a.tobytes() for a in learner.pack(state).values()]
     assert other.distribution(copy).tobytes() == learner.distribution(state).tobytes()
-    assert other.ticket(json.loads(json.dumps(list(ticket)))) == ticket
+    copied = other.ticket(json.loads(json.dumps(list(ticket), default=np.ndarray.tolist)))
+    assert type(copied) is type(ticket)
+    assert _leaves(copied) == _leaves(ticket)
     _, tickets = play(learner, 25, state=state, first=26)
     _, same = play(other, 25, state=copy, first=26)
-    assert tickets == same
+    assert _leaves(tickets) == _leaves(same)
     assert bits(learner, state) == bits(other, copy)
 
 
@@ -163,12 +175,12 @@ def check_an_outcome_may_come_late(learner: Learner) -> None:
 
 
 def check_losses_it_may_not_see_never_surface(learner: Learner) -> None:
-    """By the *graph*, not by the learner's own word: what the chosen arm does not see is NaN."""
+    """By the *graph*, not by the learner's own word, unless it says that it sees everything: the rest is NaN."""
     state = learner.init()
     for t in range(1, 60):
         ticket = learner.draw(state, *uniform_pair(6, 9, t, 0))
         shown = np.full(learner.n_arms, np.nan)
-        seen = learner.graph.sees(ticket.arm)
+        seen = np.arange(learner.n_arms) if learner.sees_everything else learner.graph.sees(ticket.arm)
         shown[seen] = losses_of(t, learner.n_arms)[seen]
         observes = learner.observes(ticket.arm)
         assert ticket.arm in observes
@@ -195,11 +207,14 @@ def check_relabelling_arms_relabels_the_answer(
     owner[new] = rng.permutation(cover.n_cliques)[cover.owner]
     other = factory(CliqueCover.from_owner(renamed, owner))
     mine, theirs = learner.init(), other.init()
+    accuracy = 1e-12 if learner.exact_probability else 2 * ESTIMATED
     for t in range(1, n_rounds):
-        assert np.allclose(other.distribution(theirs)[new], learner.distribution(mine), rtol=1e-9, atol=1e-12)
+        assert np.allclose(other.distribution(theirs)[new], learner.distribution(mine), rtol=1e-9, atol=accuracy)
         here, there = tickets_by_arm(learner, mine), tickets_by_arm(other, theirs)
         arm = [i for i in sorted(here) if int(new[i]) in there][t % 2 - 1]
         losses = losses_of(t, n_arms)
+        if not learner.exact_probability:
+            losses = losses.round()  # a loss between 0 and 1 may be rounded by a number of the arm's
         relabelled = np.empty(n_arms)
         relabelled[new] = losses
         assert sorted(new[learner.observes(arm)]) == other.observes(int(new[arm])).tolist()

@@ -80,6 +80,7 @@ def test_equal_constants_have_equal_hashes_and_digests_and_others_do_not():
         "eta0": 1.0,
         "power": 0.25,
         "estimator": "baseline",
+        "beta_floor": 0.5,
         "label": "mine",
     }
     assert set(changes) == {field.name for field in dataclasses.fields(Constants)}
@@ -125,6 +126,8 @@ def test_what_is_no_finite_number_of_at_least_zero_is_refused(name, value):
         {"power": 1.5},
         {"estimator": "exact"},
         {"estimator": None},
+        {"beta_floor": -0.1},
+        {"beta_floor": 1.5},
     ],
     ids=str,
 )

@@ -177,6 +177,7 @@ def test_a_loss_on_a_rare_arm_may_raise_its_clique() -> None:
         ([0.0, 1.0, float("inf")], "arm 2 is inf"),
         (["a", "b", "c"], "no numbers"),
         ([-1e308, 0.0, 1e308], "1e299"),
+        ([0.0, 1.0, 10**400], "no numbers"),
     ],
 )
 def test_bad_losses_are_refused_in_a_sentence(losses, words: str) -> None:
@@ -196,6 +197,41 @@ def test_constants_of_another_cover_are_refused() -> None:
     small, large = (aw.clique_cover(aw.graphs.bandit(n)) for n in (3, 4))
     with pytest.raises(InvalidConstants, match="3 numbers but the cover has 4 cliques"):
         aw.solve_ftrl(large, np.zeros(4), 1.0, aw.Constants.sharp(small))
+
+
+def test_a_graph_in_place_of_its_cover_is_refused_with_the_way_out() -> None:
+    graph = aw.graphs.bandit(3)
+    constants = aw.Constants.sharp(aw.clique_cover(graph))
+    with pytest.raises(InvalidParameter, match=r"FeedbackGraph came; allworlds.clique_cover\(graph\)"):
+        aw.solve_ftrl(graph, np.zeros(3), 1.0, constants)
+    with pytest.raises(InvalidParameter, match="constants is NoneType"):
+        aw.solve_ftrl(aw.clique_cover(graph), np.zeros(3), 1.0, None)
+    for make in (aw.Constants.practical, aw.Constants.sharp, lambda cover: aw.Constants.paper(cover, 10)):
+        with pytest.raises(InvalidParameter, match="a CliqueCover was expected"):
+            make(graph)
+
+
+def test_numbers_beyond_doubles_are_refused_and_never_answered_wrongly() -> None:
+    """An answer without its certificate is no answer."""
+    cover = aw.clique_cover(aw.graphs.disjoint_cliques([3, 2]))
+    rng = np.random.default_rng(10)
+    refused = 0
+    for _ in range(200):
+        losses = 10.0 ** rng.uniform(0, 250, 5)
+        constants = aw.Constants(
+            alpha=(10.0 ** rng.uniform(1, 10),) * 2,
+            beta=10.0 ** rng.uniform(0, 10),
+            gamma=10.0 ** rng.uniform(-20, -1),
+            eta0=1.0,
+        )
+        try:
+            answer = aw.solve_ftrl(cover, losses, 10.0 ** rng.uniform(-30, 30), constants)
+        except InvalidParameter as error:
+            assert "range of doubles" in str(error)
+            refused += 1
+        else:
+            assert answer.residual <= 1e-10
+    assert refused < 100
 
 
 @pytest.mark.parametrize("max_steps", [-1, 1.5, True])

@@ -205,6 +205,32 @@ def test_the_baseline_is_the_mean_loss_and_follows_the_last_two_hundred():
         learner.update(state, ticket, losses[learner.observes(ticket.arm)])
 
 
+def test_the_barrier_follows_the_variance_of_the_losses_between_its_floor_and_beta():
+    learner = TsallisShannon(interleaved_cover())
+    beta, floor = learner.constants.beta, learner.constants.beta_floor
+    state = learner.init()
+    assert learner.constants_now(state).beta == beta
+    mean, variance = 0.5, 0.25
+    for t in range(1, 400):
+        assert learner.constants_now(state).beta == pytest.approx(
+            beta * min(1.0, max(floor, 4.0 * variance)), rel=1e-12
+        )
+        ticket = learner.draw(state, *uniform_pair(5, 9, t, 0))
+        losses = np.random.default_rng(t).uniform(size=11) * (1.0 if t > 200 else 0.3)
+        step, old = 1.0 / min(t + 1, 200), mean
+        mean += step * (losses[ticket.arm] - mean)
+        variance += step * ((losses[ticket.arm] - old) * (losses[ticket.arm] - mean) - variance)
+        learner.update(state, ticket, losses[learner.observes(ticket.arm)])
+    assert floor * beta < learner.constants_now(state).beta < beta
+
+
+@pytest.mark.parametrize("name", ["paper", "sharp"])
+def test_the_barrier_of_the_proofs_stays_what_it_is(name):
+    cover = interleaved_cover()
+    learner = TsallisShannon(cover, settings(cover)[name])
+    assert learner.constants_now(play(learner, 50)).beta == 9.0
+
+
 def test_a_late_outcome_is_weighted_by_what_held_when_it_was_drawn():
     cover = clique_cover(graphs.disjoint_cliques(4, 3))
     learner = TsallisShannon(cover)
@@ -230,7 +256,8 @@ def test_along_a_run_every_step_is_solved_and_equals_the_step_solved_afresh(name
     for t in range(1, N_ROUNDS + 1):
         assert learner.residual(state) <= 1e-10
         if t % 20 == 1:
-            afresh = solve_ftrl(cover, learner.cumulative_losses(state), constants.learning_rate(t), constants)
+            now = learner.constants_now(state)
+            afresh = solve_ftrl(cover, learner.cumulative_losses(state), constants.learning_rate(t), now)
             assert learner.distribution(state) == pytest.approx(afresh.distribution, rel=1e-9)
             assert learner.clique_mass(state) == pytest.approx(afresh.clique_mass, rel=1e-9)
         ticket = learner.draw(state, *uniform_pair(7, 9, t, 0))
@@ -270,5 +297,5 @@ def test_constants_that_do_not_fit_the_cover_are_refused():
 
 @pytest.mark.parametrize("wrong", [None, [[0, 1]], graphs.bandit(3)], ids=lambda wrong: type(wrong).__name__)
 def test_what_is_no_cover_is_refused(wrong):
-    with pytest.raises(InvalidParameter, match=r"expected a CliqueCover, such as allworlds.clique_cover\(graph\)"):
+    with pytest.raises(InvalidParameter, match=r"a CliqueCover was expected, but .* came; allworlds.clique_cover\(graph\)"):
         TsallisShannon(wrong)

@@ -22,10 +22,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.agents.files import read_file, write_file
+from allworlds.agents.files import as_path, read_file, write_file
 from allworlds.agents.values import as_numbers, check_range, few, scale_losses
 from allworlds.errors import AllWorldsError, InvalidLosses, InvalidParameter, InvalidState, UnknownDecision
-from allworlds.graphs.checks import Label, is_whole
+from allworlds.graphs.checks import Label, is_whole, whole_number
 from allworlds.graphs.plain import cover_from_data, cover_to_data
 from allworlds.kernels.random import STREAM_AGENT, as_seed, uniform_pair
 from allworlds.learners import BY_NAME, Learner
@@ -173,12 +173,12 @@ class Agent:
     def save(self, path: str | Path) -> None:
         """Write everything to a ``.json`` or ``.npz`` file, whole or not at all."""
         with self._lock:
-            write_file(Path(path), self._to_data())
+            write_file(as_path(path), self._to_data())
 
     @classmethod
     def load(cls, path: str | Path) -> Agent:
         """The agent as it was saved; it continues bit for bit."""
-        data = read_file(Path(path))
+        data = read_file(as_path(path))
         try:
             return cls._from_data(data)
         except (AllWorldsError, ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
@@ -206,9 +206,12 @@ class Agent:
         learner = kind.from_settings(cover_from_data(data["cover"]), data["settings"])
         agent = cls(learner, data["seed"], reward=data["reward"], low=data["low"], high=data["high"])
         agent._state = learner.unpack({name: np.asarray(array) for name, array in data["state"].items()})
-        agent._next_id = data["next_id"]
+        agent._next_id = whole_number(data["next_id"], "next_id", error=InvalidState)
         for id, fields in data["pending"]:
             ticket = learner.ticket(fields)
+            learner.check_ticket(ticket)
+            if not 1 <= whole_number(id, "a decision's id", error=InvalidState) < agent._next_id:
+                raise InvalidState(f"decision {id} is pending, but the next id is {agent._next_id}")
             agent._pending[id] = (agent._as_decision(id, ticket), ticket)
         return agent
 

@@ -26,6 +26,13 @@ VERSION = 1
 """Raised when a file of the old version could no longer be read rightly."""
 
 
+def as_path(path: object) -> Path:
+    """A name or a path, as a path."""
+    if not isinstance(path, str | os.PathLike):
+        raise InvalidParameter(f"path is {path!r}; expected the name of a file ending in .json or .npz")
+    return Path(path)
+
+
 def write_file(path: Path, data: dict[str, Any]) -> None:
     """Write ``data``, a tree of plain values and arrays, under a temporary name, sync it and rename it."""
     suffix = _suffix(path)
@@ -109,7 +116,8 @@ def _to_npz(data: dict[str, Any]) -> bytes:
     text = json.dumps(data, default=keep, allow_nan=False)
     header = _dump({"sha256": _npz_sum(text, arrays), "agent": json.loads(text)})
     buffer = io.BytesIO()
-    np.savez(buffer, allow_pickle=False, header=np.frombuffer(header, dtype=np.uint8), **arrays)
+    arrays["header"] = np.frombuffer(header, dtype=np.uint8)
+    np.savez(buffer, **arrays)  # type: ignore[arg-type]
     return buffer.getvalue()
 
 

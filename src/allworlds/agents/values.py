@@ -24,7 +24,8 @@ def as_numbers(values: Any) -> NDArray[np.float64]:
     except (TypeError, ValueError):
         raise InvalidLosses(f"losses are {few(values)}; expected one number for each arm") from None
     if array.dtype.kind not in "biuf":
-        raise InvalidLosses(f"losses are {few(values)}; expected numbers")
+        kind = type(values).__name__
+        raise InvalidLosses(f"losses are {few(values)}, a {kind}; expected a mapping, list or array of numbers")
     return array.astype(np.float64, copy=False)
 
 
@@ -50,8 +51,13 @@ def few(values: Any) -> str:
     try:
         listed = list(values)
     except TypeError:
-        return repr(values)
-    return "[" + ", ".join(repr(value) for value in listed[:5]) + (", …]" if len(listed) > 5 else "]")
+        return _short(values)
+    return "[" + ", ".join(_short(value) for value in listed[:5]) + (", …]" if len(listed) > 5 else "]")
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else text[:37] + "..."
 
 
 # --- kernels --------------------------------------------------------------------------------------------

@@ -14,6 +14,8 @@ import typer
 
 from allworlds import __version__
 from allworlds.cli.figure import figure
+from allworlds.cli.listing import learners, worlds
+from allworlds.cli.race import race
 from allworlds.cli.verify import verify
 
 app = typer.Typer(
@@ -23,8 +25,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command()(verify)
-app.command()(figure)
+for command in (race, learners, worlds, verify, figure):
+    app.command()(command)
 
 
 def _print_version(asked: bool) -> None:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from allworlds.cli.progress import progress
 from allworlds.cli.sentences import sentences
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ def verify(
 
         screen = Console(highlight=False)
         collected: list[Verdict] = []
-        with _progress(hidden=as_json and screen.is_terminal) as on_progress:
+        with progress(hidden=as_json and screen.is_terminal) as on_progress:
             for verdict in verdicts(seed, scale="quick" if quick else "full", on_progress=on_progress):
                 collected.append(verdict)
                 if as_json:
@@ -48,26 +47,6 @@ def verify(
             _print_verdicts(screen, collected)
         if not collected or not all(verdict.holds for verdict in collected):
             raise typer.Exit(1)
-
-
-@contextmanager
-def _progress(*, hidden: bool) -> Iterator[Callable[[int, int, str], None] | None]:
-    """Show a bar on the terminal's stderr, and nothing anywhere else."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-    screen = Console(stderr=True)
-    if hidden or not screen.is_terminal:
-        yield None
-        return
-    columns = (BarColumn(bar_width=24), MofNCompleteColumn(), TextColumn("{task.description}", markup=False))
-    with Progress(*columns, console=screen, transient=True, redirect_stdout=False) as bar:
-        task = bar.add_task("", total=None)
-
-        def on_progress(done: int, total: int, what: str) -> None:
-            bar.update(task, completed=done, total=total, description=what)
-
-        yield on_progress
 
 
 def _as_json(verdict: Verdict) -> str:

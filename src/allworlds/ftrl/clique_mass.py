@@ -115,7 +115,7 @@ def solve_masses(
     """Find the masses; return the multiplier (less the lowest loss), the residual and the steps taken.
 
     ``masses.temperature`` and ``guess``, for the multiplier, are where the search starts; any will do.
-    A residual above ``GOOD`` would mean that even bisection failed; no instance is known.
+    A residual above ``GOOD`` means that even bisection failed, for numbers at the ends of what doubles hold.
     """
     multiplier = guess
     best = math.inf
@@ -123,7 +123,7 @@ def solve_masses(
         _appraise_all(problem, masses)
         multiplier = _model_multiplier(problem, masses, multiplier)
         residual = _residual(masses, multiplier)
-        if residual <= tolerance or (best <= 1e-12 and residual > 0.5 * best):
+        if residual <= tolerance or (best <= 1e-12 and 0.5 * best < residual <= GOOD):
             return multiplier, residual, step
         best = min(best, residual)
         _move_all(problem, masses, multiplier)

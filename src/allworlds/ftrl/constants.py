@@ -21,6 +21,7 @@ import numpy as np
 from allworlds.errors import InvalidConstants, InvalidParameter
 from allworlds.ftrl.sharp import sharp_alpha, sharp_alphas
 from allworlds.graphs import CliqueCover
+from allworlds.graphs.cover import check_cover
 
 Estimator = Literal["importance", "baseline"]
 
@@ -51,6 +52,9 @@ class Constants:
     power: float = 0.5
     estimator: Estimator = "importance"
     """``importance``: ``l / p(V)``, Algorithm 1. ``baseline``: ``(l - b) / p(V)``, ``b`` the running mean loss."""
+    beta_floor: float = 1.0
+    """The barrier of a round is ``beta`` times ``4 variance`` of the recent losses, but at least this share of ``beta``
+    and at most all of it; 1 keeps it constant, as in the paper."""
     label: str = "custom"
     """Which setting this is, for people."""
 
@@ -60,7 +64,7 @@ class Constants:
             raise InvalidConstants(f"alpha is {self.alpha!r}; expected one number for each clique")
         alpha = tuple(_finite("alpha", value) for value in self.alpha)
         object.__setattr__(self, "alpha", alpha)
-        for name in ("beta", "gamma", "eta0", "power"):
+        for name in ("beta", "gamma", "eta0", "power", "beta_floor"):
             object.__setattr__(self, name, _finite(name, getattr(self, name)))
         if not alpha or min(alpha) < 0.0:
             raise InvalidConstants(f"alpha is {_short(alpha)}; expected a number of at least 0 for each clique")
@@ -70,12 +74,15 @@ class Constants:
             raise InvalidConstants(
                 f"the learning rate is {self.eta0} / t**{self.power}; expected eta0 above 0 and power from 0 to 1"
             )
+        if not 0.0 <= self.beta_floor <= 1.0:
+            raise InvalidConstants(f"beta_floor is {self.beta_floor}; expected a share from 0 to 1")
         if self.estimator not in get_args(Estimator):
             raise InvalidConstants(f"estimator is {self.estimator!r}; expected one of {get_args(Estimator)}")
 
     @classmethod
     def paper(cls, cover: CliqueCover, horizon: int) -> Constants:
         """[EK21, Algorithm 1] as printed; the horizon ``T`` must be known."""
+        check_cover(cover)
         rounds = _horizon(horizon)
         log_nt = math.log(cover.n_arms * rounds)
         return cls(
@@ -89,6 +96,7 @@ class Constants:
     @classmethod
     def sharp(cls, cover: CliqueCover, kappa: float = 0.5) -> Constants:
         """The smallest ``alpha`` for which Lemma 2 holds with ``kappa`` in place of 1/2; the proof covers 1/2."""
+        check_cover(cover)
         return cls(
             alpha=tuple(sharp_alphas(cover.sizes, kappa).tolist()),
             beta=9.0,  # [EK21, Lemma 7]
@@ -99,7 +107,12 @@ class Constants:
 
     @classmethod
     def practical(cls, cover: CliqueCover) -> Constants:
-        """The default: kappa 1/4, a rate that grows with the entropy's range, a small barrier, a baseline."""
+        """The default: kappa 1/4, a rate that grows with the entropy's range, a small barrier, a baseline.
+
+        The barrier buys exploration in case losses vary as much as they can; where they vary less, less is enough.
+        No theorem covers this setting: it is measured, not proved (``benchmarks/regret.py``).
+        """
+        check_cover(cover)
         alpha = sharp_alphas(cover.sizes, 0.25)
         reach = float(np.max(alpha + np.log(cover.sizes)))  # how far the regulariser can go in one clique
         return cls(
@@ -108,6 +121,7 @@ class Constants:
             gamma=0.0,
             eta0=3.0 * math.sqrt(reach),
             estimator="baseline",
+            beta_floor=0.3,
             label="practical",
         )
 
@@ -139,7 +153,7 @@ class Constants:
                     f"alpha is {lowest:g} for a clique of {size} arms, below {limit:.6g}, the limit under which the "
                     "regulariser is not convex; allworlds.sharp_alpha(size, kappa) gives safe values"
                 )
-        if self.beta == 0.0 and float(alpha.min()) == 0.0:
+        if self.beta * self.beta_floor == 0.0 and float(alpha.min()) == 0.0:
             raise InvalidConstants(
                 "alpha and beta are both 0 for some clique, which leaves its mass undetermined; raise one of them"
             )

@@ -17,14 +17,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from allworlds.errors import InvalidLosses, InvalidParameter
-from allworlds.ftrl.clique_mass import MAX_STEPS, TIGHT, Masses, Problem, new_masses, solve_masses
+from allworlds.ftrl.clique_mass import GOOD, MAX_STEPS, TIGHT, Masses, Problem, new_masses, solve_masses
 from allworlds.ftrl.constants import Constants
 from allworlds.ftrl.within_clique import probability
 from allworlds.graphs import CliqueCover
+from allworlds.graphs.cover import check_cover
 from allworlds.kernels.jit import jit
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class FTRLSolution:
     """The minimiser of one step, and the proof that it is one."""
 
@@ -59,6 +60,11 @@ def solve_ftrl(
     >>> answer.distribution
     array([0.5, 0.5])
     """
+    check_cover(cover)
+    if not isinstance(constants, Constants):
+        raise InvalidParameter(
+            f"constants is {type(constants).__name__}; expected Constants, such as Constants.sharp(cover)"
+        )
     constants.check_fits(cover)
     losses = _checked_losses(cumulative_losses, cover.n_arms)
     eta = _checked_rate(learning_rate)
@@ -70,6 +76,11 @@ def solve_ftrl(
     masses = new_masses(cover.sizes, constants.gamma)
     set_lowest(problem, masses)
     multiplier, residual, iterations = solve_masses(problem, masses, 0.0, TIGHT, max_steps)
+    if not residual <= GOOD:
+        raise InvalidParameter(
+            f"these losses, rate and constants leave the range of doubles: the best answer violates its conditions by "
+            f"{residual:.1g}; bring them closer together"
+        )
     by_clique = np.empty(cover.n_arms)
     fill_distribution(problem, masses, by_clique)
     distribution = np.empty(cover.n_arms)
@@ -86,7 +97,7 @@ def solve_ftrl(
 def _checked_losses(cumulative_losses: ArrayLike, n_arms: int) -> NDArray[np.float64]:
     try:
         losses = np.asarray(cumulative_losses, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InvalidLosses(f"cumulative_losses are no numbers ({error}); expected one for each arm") from None
     if losses.shape != (n_arms,):
         raise InvalidLosses(f"cumulative_losses has shape {losses.shape}; expected ({n_arms},), one for each arm")
@@ -101,8 +112,8 @@ def _checked_losses(cumulative_losses: ArrayLike, n_arms: int) -> NDArray[np.flo
 def _checked_rate(learning_rate: float) -> float:
     if isinstance(learning_rate, bool) or not isinstance(learning_rate, Real):
         raise InvalidParameter(f"learning_rate is {learning_rate!r}; expected a positive number")
-    if not 1e-100 <= learning_rate <= 1e100:
-        raise InvalidParameter(f"learning_rate is {learning_rate}; expected a positive number, 1e-100 to 1e100")
+    if not 1e-30 <= learning_rate <= 1e30:
+        raise InvalidParameter(f"learning_rate is {learning_rate}; expected a positive number, 1e-30 to 1e30")
     return float(learning_rate)
 
 

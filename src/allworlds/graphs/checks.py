@@ -36,8 +36,8 @@ def whole_number(value: Any, name: str, *, at_least: int = 1, error: type[AllWor
     >>> whole_number(3, "n_arms")
     3
     """
-    if not is_whole(value) or operator.index(value) < at_least:
-        raise error(f"{name} must be an integer of at least {at_least}, but {value!r} came")
+    if not is_whole(value) or not at_least <= operator.index(value) < 2**62:
+        raise error(f"{name} must be an integer of at least {at_least}, but {_short(value)} came")
     return operator.index(value)
 
 
@@ -103,6 +103,8 @@ def clean_labels(labels: Sequence[Label] | None, n_arms: int) -> tuple[Label, ..
         return None
     if isinstance(labels, str):
         raise InvalidGraph(f"labels must be a list with one label an arm, but the single string {labels!r} came")
+    if not isinstance(labels, Iterable):
+        raise InvalidGraph(f"labels must be a list with one label an arm, but {_short(labels)} came")
     clean: list[Label] = []
     for label in labels:
         if isinstance(label, str):

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from allworlds.errors import InvalidCover
+from allworlds.errors import AllWorldsError, InvalidCover, InvalidParameter
 from allworlds.graphs.checks import Ints, flatten_cliques, frozen, integers, whole_number
 from allworlds.graphs.graph import FeedbackGraph, check_graph
 from allworlds.graphs.storage import group_arms
@@ -265,4 +265,12 @@ def _check_cliques(cover: CliqueCover) -> None:
         raise InvalidCover(
             f"arms {one} and {other} share clique {cover.owner[one]} but are not neighbours; "
             "allworlds.clique_cover(graph) computes a valid cover"
+        )
+
+
+def check_cover(cover: object, error: type[AllWorldsError] = InvalidParameter) -> None:
+    """Refuse what is no cover; a graph in its place is the likeliest slip."""
+    if not isinstance(cover, CliqueCover):
+        raise error(
+            f"a CliqueCover was expected, but {type(cover).__name__} came; allworlds.clique_cover(graph) computes one"
         )

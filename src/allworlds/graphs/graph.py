@@ -98,7 +98,10 @@ class FeedbackGraph:
         >>> FeedbackGraph.from_adjacency([[0, 1], [1, 0]]).n_edges
         1
         """
-        square = np.array(matrix)
+        try:
+            square = np.array(matrix)
+        except ValueError:
+            raise InvalidGraph("an adjacency matrix must be square, but rows of different lengths came") from None
         if square.ndim != 2 or square.shape[0] != square.shape[1] or square.shape[0] == 0:
             raise InvalidGraph(f"an adjacency matrix must be square, but shape {square.shape} came")
         if square.dtype.kind not in "biuf":

@@ -21,7 +21,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from allworlds.errors import InvalidState
 from allworlds.graphs import CliqueCover, FeedbackGraph
+from allworlds.graphs.checks import whole_number
 from allworlds.learners import dispatch
 
 
@@ -35,6 +37,10 @@ class Learner(ABC):
     """The name it is saved and listed under."""
     has_cliques: ClassVar[bool] = False
     """Whether it keeps a probability for each clique of the cover."""
+    exact_probability: ClassVar[bool] = True
+    """False where the probability of a choice has no closed form: tickets say NaN, ``distribution`` estimates."""
+    sees_everything: ClassVar[bool] = False
+    """True for a line drawn beside the learners: it takes all losses, whatever the graph shows."""
     ticket_class: ClassVar[type]
     """The class of its tickets, whose first fields are ``arm`` and ``probability``."""
     saved: ClassVar[tuple[str, ...]]
@@ -84,18 +90,27 @@ class Learner(ABC):
 
     def pack(self, state: Any) -> dict[str, NDArray[Any]]:
         """The part of the state that must be saved, bit for bit."""
-        return {name: getattr(state, name) for name in self.saved}
+        return {name: getattr(state, name).copy() for name in self.saved}
 
     def unpack(self, arrays: dict[str, NDArray[Any]]) -> Any:
         """The inverse of :meth:`pack`."""
         state = self.init()
         for name in self.saved:
-            getattr(state, name)[...] = arrays[name]
+            place, array = getattr(state, name), arrays[name]
+            if array.shape != place.shape or not np.isfinite(array).all():
+                raise InvalidState(f"{name} has shape {array.shape}; expected finite numbers, {place.shape}")
+            place[...] = array
         return state
 
     def ticket(self, values: list[Any]) -> Any:
         """A saved ticket, from the list of its fields."""
         return self.ticket_class(*(_from_plain(value) for value in values))
+
+    def check_ticket(self, ticket: Any) -> None:
+        """Refuse a loaded ticket that no draw of this learner could have made: kernels check nothing."""
+        if not 0 <= whole_number(ticket.arm, "a ticket's arm", at_least=0, error=InvalidState) < self.n_arms:
+            raise InvalidState(f"a ticket is for arm {ticket.arm}; the arms are 0 to {self.n_arms - 1}")
+        whole_number(ticket.round, "a ticket's round", error=InvalidState)
 
     def settings(self) -> dict[str, Any]:
         """The configuration as plain data, without the cover."""

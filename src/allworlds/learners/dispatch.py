@@ -35,7 +35,25 @@ def graph_sight(graph: FeedbackGraph) -> Sight:
     storage = graph._storage
     if isinstance(storage, DisjointCliques):
         return Sight(storage.owner, storage.starts, storage.order)
-    return Sight(np.arange(graph.n_arms), storage.indptr, storage.indices)
+    return Sight(_frozen(np.arange(graph.n_arms)), storage.indptr, storage.indices)
+
+
+def own_sight(n_arms: int) -> Sight:
+    """Nothing but the chosen arm: for learners that ignore the graph."""
+    each = _frozen(np.arange(n_arms))
+    return Sight(each, _frozen(np.arange(n_arms + 1)), each)
+
+
+def full_sight(n_arms: int) -> Sight:
+    """Everything, whatever is chosen: for the line that a graph cannot reach."""
+    starts = np.array([0, n_arms], dtype=np.int64)
+    return Sight(_frozen(np.zeros(n_arms, dtype=np.int64)), _frozen(starts), _frozen(np.arange(n_arms)))
+
+
+def _frozen(array: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Read-only, as the arrays of graphs are, so that kernels are compiled for one type of sight."""
+    array.flags.writeable = False
+    return array
 
 
 @functools.singledispatch
@@ -73,7 +91,13 @@ def serves(
     sight_kernel: Callable[..., Sight],
     peek_kernel: Callable[..., None] | None = None,
 ) -> None:
-    """Say which kernels belong to a state; ``peek_kernel`` where it has cliques."""
+    """Say which kernels belong to a state; ``peek_kernel`` where it has cliques.
+
+    Compiled code called from Python knows a named tuple again by the *name* of its class: two learners whose states
+    are both called ``State`` and have fields of the same types would run each other's kernels. So the class is given
+    its module's name too.
+    """
+    state_class.__name__ = f"{state_class.__module__}.{state_class.__qualname__}"
     kernels = {draw: draw_kernel, update: update_kernel, sight: sight_kernel, peek: peek_kernel or _nothing_to_see}
     for stub, kernel in kernels.items():
         stub.register(state_class, kernel)

@@ -10,8 +10,18 @@ from typing import Any
 from allworlds.errors import InvalidParameter
 from allworlds.ftrl import Constants
 from allworlds.graphs import CliqueCover, FeedbackGraph, clique_cover
+from allworlds.learners.aae_alphasample import AAEAlphaSample
 from allworlds.learners.base import Learner
+from allworlds.learners.exp3 import Exp3
+from allworlds.learners.exp3_g import Exp3G
+from allworlds.learners.exp3_ix import Exp3IX
+from allworlds.learners.hedge import Hedge
+from allworlds.learners.thompson_n import ThompsonN
+from allworlds.learners.tsallis_inf import TsallisINF
 from allworlds.learners.tsallis_shannon import TsallisShannon
+from allworlds.learners.ucb_maxn import UCBMaxN
+from allworlds.learners.ucb_n import UCBN
+from allworlds.learners.uniform import Uniform
 
 Make = Callable[..., Learner]
 
@@ -49,6 +59,55 @@ def _sharp(cover: CliqueCover, horizon: int | None, kappa: float = 0.5, **option
     return TsallisShannon(cover, Constants.sharp(cover, kappa), **options)
 
 
+def _uniform(cover: CliqueCover, horizon: int | None) -> Learner:
+    return Uniform(cover)
+
+
+def _hedge(cover: CliqueCover, horizon: int | None) -> Learner:
+    return Hedge(cover)
+
+
+def _exp3(cover: CliqueCover, horizon: int | None) -> Learner:
+    return Exp3(cover)
+
+
+def _tsallis_inf(cover: CliqueCover, horizon: int | None) -> Learner:
+    return TsallisINF(cover)
+
+
+def _tsallis_inf_rv(cover: CliqueCover, horizon: int | None) -> Learner:
+    return TsallisINF(cover, estimator="rv")
+
+
+def _exp3_ix(cover: CliqueCover, horizon: int | None) -> Learner:
+    return Exp3IX(cover)
+
+
+def _exp3_set(cover: CliqueCover, horizon: int | None) -> Learner:
+    return Exp3IX(cover, implicit=False)
+
+
+def _exp3_g(cover: CliqueCover, horizon: int | None, **options: Any) -> Learner:
+    return Exp3G(cover, horizon, **options)
+
+
+def _ucb_n(cover: CliqueCover, horizon: int | None, **options: Any) -> Learner:
+    return UCBN(cover, **options)
+
+
+def _ucb_maxn(cover: CliqueCover, horizon: int | None, **options: Any) -> Learner:
+    return UCBMaxN(cover, **options)
+
+
+def _thompson_n(cover: CliqueCover, horizon: int | None) -> Learner:
+    return ThompsonN(cover)
+
+
+def _aae_alphasample(cover: CliqueCover, horizon: int | None, **options: Any) -> Learner:
+    assert horizon is not None
+    return AAEAlphaSample(cover, horizon, **options)
+
+
 LEARNERS: dict[str, Entry] = {
     entry.name: entry
     for entry in (
@@ -76,6 +135,98 @@ LEARNERS: dict[str, Entry] = {
             "undirected",
             "nothing",
             "the same without log(NT) factors (docs/sharp_constants.md)",
+        ),
+        Entry("uniform", _uniform, "none", "ignores it", "nothing", "the mean gap times T"),
+        Entry(
+            "hedge",
+            _hedge,
+            "any",
+            "sees everything",
+            "all losses",
+            "1.25 sqrt(T log N), and log N / Delta where stochastic [Amir et al. 2020]",
+            rival=False,
+        ),
+        Entry(
+            "exp3",
+            _exp3,
+            "adversarial",
+            "ignores it",
+            "nothing",
+            "2 sqrt(N T log N) [Bubeck and Cesa-Bianchi 2012, Theorem 3.1]",
+        ),
+        Entry(
+            "tsallis-inf",
+            _tsallis_inf,
+            "any",
+            "ignores it",
+            "nothing",
+            "4 sqrt(N T) + 1, and sum of 4 log T / Delta where stochastic [Zimmert and Seldin 2021, Theorem 1]",
+        ),
+        Entry(
+            "tsallis-inf-rv",
+            _tsallis_inf_rv,
+            "any",
+            "ignores it",
+            "nothing",
+            "2 sqrt(N T) + 10 N log T + 16, and sum of log T / Delta + 28 N log T where stochastic "
+            "[Zimmert and Seldin 2021, Theorem 1]",
+        ),
+        Entry(
+            "exp3-ix",
+            _exp3_ix,
+            "adversarial",
+            "undirected",
+            "nothing",
+            "sqrt(alpha T) polylog [Kocák et al. 2014]",
+        ),
+        Entry(
+            "exp3-set",
+            _exp3_set,
+            "adversarial",
+            "undirected",
+            "nothing",
+            "sqrt(2 alpha T log N) with a rate tuned for T [Alon et al. 2013]; none claimed for the adaptive rate",
+        ),
+        Entry(
+            "exp3-g",
+            _exp3_g,
+            "adversarial",
+            "undirected",
+            "nothing; takes a horizon",
+            "sqrt(alpha T) log(NT) with the horizon [Alon et al. 2015]",
+        ),
+        Entry(
+            "ucb-n",
+            _ucb_n,
+            "stochastic",
+            "undirected",
+            "nothing",
+            "log T log(NT) max over independent I of sum_I 1/Delta [Lykouris et al. 2020]",
+        ),
+        Entry(
+            "ucb-maxn",
+            _ucb_maxn,
+            "stochastic",
+            "undirected",
+            "nothing",
+            "none claimed; the proof of [Caron et al. 2012] has an issue [Hu et al. 2019]",
+        ),
+        Entry(
+            "thompson-n",
+            _thompson_n,
+            "stochastic",
+            "undirected",
+            "nothing",
+            "log T log(NT) max over independent I of sum_I 1/Delta [Lykouris et al. 2020]",
+        ),
+        Entry(
+            "aae-alphasample",
+            _aae_alphasample,
+            "stochastic",
+            "undirected",
+            "horizon",
+            "sum of log T / Delta over the 10 alpha log N smallest gaps [Cohen et al. 2016]",
+            needs_horizon=True,
         ),
     )
 }

@@ -15,7 +15,7 @@ stochastic, with ``K`` cliques instead of ``N`` arms; nobody has to say which.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -27,17 +27,19 @@ from allworlds.ftrl.constants import Constants
 from allworlds.ftrl.solve import fill_distribution, set_lowest
 from allworlds.ftrl.within_clique import moments, probability
 from allworlds.graphs import CliqueCover
+from allworlds.graphs.cover import check_cover
 from allworlds.kernels.jit import jit
 from allworlds.learners.base import Learner
 from allworlds.learners.dispatch import Sight, serves
 
 TOLERANCE = 1e-12
 """Residual at which a round's step stops; Newton's last step usually leaves it far below."""
-BASELINE_START = 0.5
-BASELINE_WINDOW = 200.0
-"""The baseline is the mean of the losses incurred, of about the last 200 once there are so many."""
+WINDOW = 200.0
+"""Mean and variance are those of the losses incurred, of about the last 200 once there are so many."""
+MEAN_START, VARIANCE_START = 0.5, 0.25
+"""What is taken for granted before the first loss: as much as losses in [0, 1] can vary."""
 
-ROUND, BASELINE, MULTIPLIER, RESIDUAL = 0, 1, 2, 3
+ROUND, MEAN, VARIANCE, MULTIPLIER, RESIDUAL = range(5)
 """Places in ``State.clock``."""
 
 
@@ -48,7 +50,8 @@ class Rates(NamedTuple):
     gamma: float
     eta0: float
     power: float
-    follows_mean: bool
+    beta_floor: float
+    uses_baseline: bool
 
 
 class State(NamedTuple):
@@ -59,7 +62,7 @@ class State(NamedTuple):
     masses: Masses
     """The solved masses of the coming round."""
     clock: NDArray[np.float64]
-    """(4,) round, baseline, multiplier, residual."""
+    """(5,) round; mean and variance of the losses incurred; multiplier and residual of the step."""
     owner: NDArray[np.int64]
     order: NDArray[np.int64]
     starts: NDArray[np.int64]
@@ -104,10 +107,7 @@ class TsallisShannon(Learner):
 
     def __post_init__(self) -> None:
         """Take the practical constants by default; refuse constants that do not fit the cover."""
-        if not isinstance(self.cover, CliqueCover):
-            raise InvalidParameter(
-                f"cover is a {type(self.cover).__name__}; expected a CliqueCover, such as allworlds.clique_cover(graph)"
-            )
+        check_cover(self.cover)
         if self.constants is None:
             object.__setattr__(self, "constants", Constants.practical(self.cover))
         elif not isinstance(self.constants, Constants):
@@ -131,16 +131,15 @@ class TsallisShannon(Learner):
     def init(self) -> State:
         """No losses, round one."""
         c = self._constants
-        follows_mean = c.estimator == "baseline"
         state = State(
             cumulative_losses=np.zeros(self.n_arms),
             masses=new_masses(self.cover.sizes, c.gamma),
-            clock=np.array([1.0, BASELINE_START if follows_mean else 0.0, 0.0, 0.0]),
+            clock=np.array([1.0, MEAN_START, VARIANCE_START, 0.0, 0.0]),
             owner=self.cover.owner,
             order=self.cover.order,
             starts=self.cover.starts,
             alpha=np.array(c.alpha),
-            rates=Rates(c.beta, c.gamma, c.eta0, c.power, follows_mean),
+            rates=Rates(c.beta, c.gamma, c.eta0, c.power, c.beta_floor, c.estimator == "baseline"),
         )
         resolve(state)
         return state
@@ -161,6 +160,10 @@ class TsallisShannon(Learner):
         """(K,) the probability of each clique in the coming round."""
         mass: NDArray[np.float64] = state.masses.temperature**-2.0
         return mass
+
+    def constants_now(self, state: State) -> Constants:
+        """The constants of the coming round: the same, but for a barrier that follows the variance."""
+        return replace(self._constants, beta=float(as_problem(state).beta), beta_floor=1.0)
 
     def residual(self, state: State) -> float:
         """The certificate of the coming round's distribution."""
@@ -188,8 +191,18 @@ class TsallisShannon(Learner):
             if arrays[name].shape != place.shape or not np.isfinite(arrays[name]).all():
                 raise InvalidState(f"{name} has shape {arrays[name].shape}; expected finite numbers, {place.shape}")
             place[:] = arrays[name]
+        if not state.clock[ROUND] >= 1.0 or not (state.masses.temperature > 0.0).all():
+            raise InvalidState("the saved round or the saved temperatures are not positive; the file is damaged")
         restore(state)
         return state
+
+    def check_ticket(self, ticket: Ticket) -> None:
+        """Beside the arm, the clique must be its own, with a probability."""
+        super().check_ticket(ticket)
+        good = isinstance(ticket.clique_probability, float) and 0.0 < ticket.clique_probability <= 1.0
+        good = good and isinstance(ticket.baseline, float) and 0.0 <= ticket.baseline <= 1.0
+        if not good or ticket.clique != int(self.cover.owner[ticket.arm]):
+            raise InvalidState(f"a ticket for arm {ticket.arm} does not fit the cover; the file is damaged")
 
     def settings(self) -> dict[str, Any]:
         """The constants."""
@@ -231,8 +244,8 @@ def draw(state: State, first: float, second: float) -> Ticket:
             if rest < 0.0:
                 break
     q = 1.0 / (x * x)
-    arm, baseline, coming = int(state.order[place]), float(state.clock[BASELINE]), int(state.clock[ROUND])
-    return Ticket(arm, float(q * y), k, float(q), baseline, coming)
+    baseline = float(state.clock[MEAN]) if state.rates.uses_baseline else 0.0
+    return Ticket(int(state.order[place]), float(q * y), k, float(q), baseline, int(state.clock[ROUND]))
 
 
 @jit
@@ -245,12 +258,19 @@ def update(state: State, ticket: Ticket, losses: NDArray[np.float64]) -> None:
         state.cumulative_losses[start + j] += (losses[j] - ticket.baseline) / ticket.clique_probability
         lowest = min(lowest, state.cumulative_losses[start + j])
     state.masses.lowest[k] = lowest
-    if state.rates.follows_mean:
-        incurred = losses[np.searchsorted(state.order[start : start + losses.size], ticket.arm)]
-        step = 1.0 / min(state.clock[ROUND] + 1.0, BASELINE_WINDOW)
-        state.clock[BASELINE] += step * (incurred - state.clock[BASELINE])
+    incurred = losses[np.searchsorted(state.order[start : start + losses.size], ticket.arm)]
+    _follow(state.clock, incurred)
     state.clock[ROUND] += 1.0
     resolve(state)
+
+
+@jit
+def _follow(clock: NDArray[np.float64], incurred: float) -> None:
+    """Running mean and variance of the losses incurred."""
+    step = 1.0 / min(clock[ROUND] + 1.0, WINDOW)
+    before = incurred - clock[MEAN]
+    clock[MEAN] += step * before
+    clock[VARIANCE] += step * (before * (incurred - clock[MEAN]) - clock[VARIANCE])
 
 
 @jit
@@ -282,7 +302,7 @@ def as_problem(state: State) -> Problem:
         state.cumulative_losses,
         state.starts,
         state.alpha,
-        state.rates.beta,
+        state.rates.beta * min(1.0, max(state.rates.beta_floor, 4.0 * state.clock[VARIANCE])),
         state.rates.gamma,
         _learning_rate(state),
     )

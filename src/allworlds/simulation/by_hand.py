@@ -12,56 +12,39 @@ from allworlds.errors import InvalidLosses, InvalidParameter
 from allworlds.kernels.random import STREAM_LEARNER, uniform_pair
 from allworlds.learners import Learner
 from allworlds.learners.dispatch import draw, peek, sight, update
+from allworlds.simulation.record import Record, as_trace, settle
 from allworlds.simulation.trace import Trace
 from allworlds.worlds import Reactive, World
-from allworlds.worlds.nature import clean_mean, corruption_of, played_loss, played_mean
+from allworlds.worlds.nature import Totals, meet
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 
-def play_by_hand(
-    learner: Any, world: World | Reactive, horizon: int, seed: int, rounds: NDArray[np.int64]
-) -> Trace:
+def play_by_hand(learner: Any, world: World | Reactive, horizon: int, seed: int, rounds: Ints) -> Trace:
     """Play round by round; see :func:`allworlds.play`."""
-    player = _Compiled(learner, seed) if isinstance(learner, Learner) else _Plain(learner)
-    table = _Reactive(world, seed) if isinstance(world, Reactive) else _Pure(world, seed, horizon)
-    n_arms = world.n_arms
-    totals = np.zeros((3, n_arms))  # played mean, clean mean and loss of every arm
-    mine = np.zeros(3)
-    counts = np.zeros(n_arms, dtype=np.int64)
-    rows = {name: np.zeros(rounds.size) for name in ("played", "clean", "realised", "corruption")}
-    masses = np.zeros((rounds.size, player.n_cliques))
-    spent, row = 0.0, 0
+    player = _Compiled(learner, seed) if isinstance(learner, Learner) else _Plain(learner, world.n_arms, seed)
+    stage = _Reactive(world, seed) if isinstance(world, Reactive) else _Pure(world, seed, horizon)
+    record = Record(
+        np.zeros((rounds.size, 4)),
+        np.zeros((rounds.size, player.n_cliques)),
+        np.zeros(world.n_arms, dtype=np.int64),
+    )
+    row = 0
     started = time.perf_counter()
     for t in range(1, horizon + 1):
-        if t == rounds[row]:
-            player.peek(masses[row])
-        now = table.round(t)
-        arm = player.play(t, now[2])
-        table.chosen(t, arm)
-        counts[arm] += 1
-        totals += now
-        mine += now[:, arm]
-        spent += table.corruption(t)
-        if t == rounds[row]:
-            best = int(totals[0].argmin())
-            rows["played"][row] = mine[0] - totals[0].min()
-            rows["clean"][row] = mine[1] - totals[1].min()
-            rows["realised"][row] = mine[2] - totals[2, best]
-            rows["corruption"][row] = spent
+        recorded = t == rounds[row]
+        if recorded:
+            player.peek(record.masses[row])
+        stage.set(t)
+        arm, seen = player.choose(t)
+        player.observe(arm, seen, stage.meet(t, arm, seen))
+        record.counts[arm] += 1
+        if recorded:
+            settle(stage.totals, record.rows[row])
             row += 1
-    return Trace(
-        learner=player.title,
-        world=getattr(world, "name", type(world).__name__),
-        seed=seed,
-        horizon=horizon,
-        rounds=rounds,
-        pseudo_regret=rows["played"],
-        clean_regret=rows["clean"],
-        realised_regret=rows["realised"],
-        corruption=rows["corruption"],
-        clique_mass=masses if player.n_cliques else None,
-        counts=counts,
-        seconds=time.perf_counter() - started,
-    )
+    name = getattr(world, "name", type(world).__name__)
+    return as_trace(player.title, name, seed, rounds, record, time.perf_counter() - started)
 
 
 class _Compiled:
@@ -71,16 +54,18 @@ class _Compiled:
         self.title, self.seed = learner.title, seed
         self.n_cliques = learner.cover.n_cliques if learner.has_cliques else 0
         self.state = learner.init()
+        self.ticket: Any = None
 
-    def play(self, round: int, losses: NDArray[np.float64]) -> int:
-        ticket = draw(self.state, *uniform_pair(self.seed, STREAM_LEARNER, round, 0))
+    def choose(self, round: int) -> tuple[int, Ints]:
+        self.ticket = draw(self.state, *uniform_pair(self.seed, STREAM_LEARNER, round, 0))
         seen = sight(self.state)
-        where = seen.where[ticket.arm]
-        arms = seen.order[seen.starts[where] : seen.starts[where + 1]]
-        update(self.state, ticket, losses[arms])
-        return int(ticket.arm)
+        where = seen.where[self.ticket.arm]
+        return int(self.ticket.arm), seen.order[seen.starts[where] : seen.starts[where + 1]]
 
-    def peek(self, masses: NDArray[np.float64]) -> None:
+    def observe(self, arm: int, seen: Ints, losses: Floats) -> None:
+        update(self.state, self.ticket, losses)
+
+    def peek(self, masses: Floats) -> None:
         peek(self.state, masses)
 
 
@@ -89,66 +74,80 @@ class _Plain:
 
     n_cliques = 0
 
-    def __init__(self, learner: Any) -> None:
-        if not callable(getattr(learner, "choose", None)) or not callable(getattr(learner, "observe", None)):
+    def __init__(self, learner: Any, n_arms: int, seed: int) -> None:
+        able = all(callable(getattr(learner, verb, None)) for verb in ("choose", "observe"))
+        if not able or isinstance(learner, type):
+            what = f"the class {learner.__name__}" if isinstance(learner, type) else f"a {type(learner).__name__}"
             raise InvalidParameter(
-                f"learner is a {type(learner).__name__}; expected a learner of allworlds, or an object with "
-                "choose() -> arm and observe(arm, losses)"
+                f"learner is {what}; expected a learner of allworlds, or an object with choose() -> arm and "
+                "observe(arm, losses)"
             )
-        self.learner = learner
+        self.learner, self.n_arms = learner, n_arms
+        self.graph = getattr(learner, "graph", None)
         self.title = str(getattr(learner, "name", type(learner).__name__))
+        if callable(getattr(learner, "start", None)):
+            learner.start(seed)
 
-    def play(self, round: int, losses: NDArray[np.float64]) -> int:
+    def choose(self, round: int) -> tuple[int, Ints]:
         arm = self.learner.choose()
-        if isinstance(arm, bool) or not isinstance(arm, int | np.integer) or not 0 <= arm < losses.size:
-            raise InvalidParameter(f"choose() returned {arm!r} in round {round}; expected an arm, 0 to {losses.size - 1}")
-        graph = getattr(self.learner, "graph", None)
-        seen = [int(arm)] if graph is None else graph.sees(int(arm)).tolist()
-        self.learner.observe(int(arm), {i: float(losses[i]) for i in seen})
-        return int(arm)
+        if isinstance(arm, bool) or not isinstance(arm, int | np.integer) or not 0 <= arm < self.n_arms:
+            raise InvalidParameter(
+                f"choose() returned {arm!r} in round {round}; expected an arm, 0 to {self.n_arms - 1}"
+            )
+        return int(arm), np.array([arm], dtype=np.int64) if self.graph is None else self.graph.sees(int(arm))
 
-    def peek(self, masses: NDArray[np.float64]) -> None:
+    def observe(self, arm: int, seen: Ints, losses: Floats) -> None:
+        self.learner.observe(arm, dict(zip(seen.tolist(), losses.tolist(), strict=True)))
+
+    def peek(self, masses: Floats) -> None:
         pass
 
 
 class _Pure:
-    """A world of this package: played means, clean means and losses of all arms, shape (3, N)."""
+    """A world of this package."""
 
     def __init__(self, world: World, seed: int, horizon: int) -> None:
-        self.nature, self.seed, self.n_arms = world.for_run(seed, horizon), seed, world.n_arms
+        self.nature, self.seed = world.for_run(seed, horizon), seed
+        self.totals = Totals(np.zeros(4), np.zeros((self.nature.candidates.size, 3)))
 
-    def round(self, t: int) -> NDArray[np.float64]:
-        rows = [
-            [kernel(self.nature, self.seed, t, i) for i in range(self.n_arms)]
-            for kernel in (played_mean, clean_mean, played_loss)
-        ]
-        return np.array(rows)
-
-    def chosen(self, t: int, arm: int) -> None:
+    def set(self, round: int) -> None:
         pass
 
-    def corruption(self, t: int) -> float:
-        return float(corruption_of(self.nature, self.seed, t))
+    def meet(self, round: int, arm: int, seen: Ints) -> Floats:
+        losses = np.empty(seen.size)
+        meet(self.nature, self.seed, round, arm, seen, losses, self.totals)
+        return losses
 
 
 class _Reactive:
-    """A world of the user's: what it says is loss and mean at once."""
+    """A world of the user's: what it says is loss and mean at once, and any arm may be the best."""
 
     def __init__(self, world: Reactive, seed: int) -> None:
-        self.world = world
+        self.world, self.now = world, np.zeros(world.n_arms)
+        self.totals = Totals(np.zeros(4), np.zeros((world.n_arms, 3)))
         world.start(seed)
 
-    def round(self, t: int) -> NDArray[np.float64]:
-        losses = np.asarray(self.world.losses(t), dtype=np.float64)
-        if losses.shape != (self.world.n_arms,) or not np.all((losses >= 0.0) & (losses <= 1.0)):
+    def set(self, round: int) -> None:
+        """Ask for the losses before the learner chooses."""
+        n_arms = self.world.n_arms
+        try:
+            losses = np.array(self.world.losses(round), dtype=np.float64)
+        except (TypeError, ValueError):
+            raise InvalidLosses(f"the world's losses of round {round} are not {n_arms} numbers from 0 to 1") from None
+        if losses.shape != (n_arms,):
             raise InvalidLosses(
-                f"the world's losses of round {t} have shape {losses.shape}; expected ({self.world.n_arms},), each "
-                "from 0 to 1"
+                f"the world's losses of round {round} have shape {losses.shape}; expected one for each arm, ({n_arms},)"
             )
-        return np.tile(losses, (3, 1))
+        wrong = np.flatnonzero(~((losses >= 0.0) & (losses <= 1.0)))
+        if wrong.size:
+            raise InvalidLosses(
+                f"the world's loss of arm {wrong[0]} in round {round} is {losses[wrong[0]]}; expected 0 to 1"
+            )
+        self.now = losses
 
-    def chosen(self, t: int, arm: int) -> None:
-        self.world.chosen(t, arm)
-
-    def corruption(self, t: int) -> float:
-        return 0.0
+    def meet(self, round: int, arm: int, seen: Ints) -> Floats:
+        self.totals.mine[:3] += self.now[arm]
+        self.totals.theirs[...] += self.now[:, None]
+        self.world.chosen(round, arm)
+        shown: Floats = self.now[seen]
+        return shown

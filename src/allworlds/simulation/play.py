@@ -9,11 +9,13 @@ and different learners with the same seed meet the same losses.
 
 from __future__ import annotations
 
+import copy
 import os
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple
+from numbers import Integral
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,18 +26,22 @@ from allworlds.kernels.random import STREAM_LEARNER, as_seed, uniform_pair
 from allworlds.learners import Learner
 from allworlds.learners.dispatch import Sight, draw, peek, sight, update
 from allworlds.simulation.by_hand import play_by_hand
+from allworlds.simulation.record import Record, as_trace, new_record, settle
 from allworlds.simulation.trace import Trace, record_rounds
 from allworlds.worlds import Reactive, World
 from allworlds.worlds.nature import Nature, Totals, meet
 
 OnFinish = Callable[[Trace], None]
+NO_ROUNDS = np.zeros(1, dtype=np.int64)
 
 
 def play(learner: Any, world: World | Reactive, horizon: int, seed: int = 0) -> Trace:
     """Let ``learner`` play ``horizon`` rounds in ``world``.
 
     A learner of this package runs compiled. One written as a plain class with ``choose() -> arm`` and
-    ``observe(arm, losses)``, or a :class:`~allworlds.worlds.Reactive` world, is played round by round in Python.
+    ``observe(arm, losses)``, or a :class:`~allworlds.worlds.Reactive` world, is played round by round in Python; its
+    ``losses`` are a dictionary, of the arms that ``learner.graph`` shows where it has one. Such a learner is told
+    ``start(seed)`` if it has that, and keeps what it learnt.
 
     >>> from allworlds.graphs import clique_cover, disjoint_cliques
     >>> from allworlds.learners import TsallisShannon
@@ -50,13 +56,14 @@ def play(learner: Any, world: World | Reactive, horizon: int, seed: int = 0) -> 
     _check_meeting(learner, world, int(horizon))
     if not isinstance(learner, Learner) or isinstance(world, Reactive):
         return play_by_hand(learner, world, int(horizon), seed, rounds)
-    state = learner.init()
-    record = new_record(rounds.size, world.nature.candidates.size, learner)
     nature = world.for_run(seed, int(horizon))
+    record = new_record(rounds.size, learner)
+    state = learner.init()
+    run(state, nature, seed, NO_ROUNDS, record)  # compiles or finds the loop: that is not the run's time
     started = time.perf_counter()
     run(state, nature, seed, rounds, record)
     seconds = time.perf_counter() - started
-    return as_trace(learner.title, world, seed, rounds, record, seconds)
+    return as_trace(learner.title, world.name, seed, rounds, record, seconds)
 
 
 def play_many(
@@ -69,7 +76,8 @@ def play_many(
 ) -> list[Trace]:
     """One trace a seed, in the order of the seeds, on ``jobs`` threads (default: all cores).
 
-    ``on_finish`` is called with each trace as it ends, from whichever thread ran it.
+    ``on_finish`` is called with each trace as it ends, from whichever thread ran it. Each seed has its own copy of a
+    plain Python learner or world, as it came.
     """
     listed = [as_seed(seed) for seed in seeds]
     workers = os.cpu_count() or 1 if jobs is None else jobs
@@ -77,7 +85,8 @@ def play_many(
         raise InvalidParameter(f"jobs is {jobs!r}; expected a number of threads, at least 1")
 
     def one(seed: int) -> Trace:
-        trace = play(learner, world, horizon, seed)
+        player = learner if isinstance(learner, Learner) else copy.deepcopy(learner)
+        trace = play(player, copy.deepcopy(world) if isinstance(world, Reactive) else world, horizon, seed)
         if on_finish is not None:
             on_finish(trace)
         return trace
@@ -88,57 +97,16 @@ def play_many(
         return list(pool.map(one, listed))
 
 
-class Record(NamedTuple):
-    """What the loop writes: a row a recorded round, and the counts of the arms."""
-
-    mine: NDArray[np.float64]
-    """(R, 4) totals of the learner: played mean, clean mean, loss; and the corruption."""
-    theirs: NDArray[np.float64]
-    """(R, 3, C) the same three of every candidate for the best fixed arm."""
-    masses: NDArray[np.float64]
-    """(R, K), or no column."""
-    counts: NDArray[np.int64]
-
-
-def new_record(n_rounds: int, n_candidates: int, learner: Learner) -> Record:
-    """An empty record."""
-    n_cliques = learner.cover.n_cliques if learner.has_cliques else 0
-    return Record(
-        np.zeros((n_rounds, 4)),
-        np.zeros((n_rounds, 3, n_candidates)),
-        np.zeros((n_rounds, n_cliques)),
-        np.zeros(learner.n_arms, dtype=np.int64),
-    )
-
-
-def as_trace(
-    learner: str, world: World, seed: int, rounds: NDArray[np.int64], record: Record, seconds: float
-) -> Trace:
-    """Regret from totals: what was incurred less the best candidate's."""
-    mine, theirs = record.mine, record.theirs
-    best = theirs[:, 0].argmin(axis=1)
-    return Trace(
-        learner=learner,
-        world=world.name,
-        seed=seed,
-        horizon=int(rounds[-1]),
-        rounds=rounds,
-        pseudo_regret=mine[:, 0] - theirs[:, 0].min(axis=1),
-        clean_regret=mine[:, 1] - theirs[:, 1].min(axis=1),
-        realised_regret=mine[:, 2] - theirs[np.arange(rounds.size), 2, best],
-        corruption=mine[:, 3],
-        clique_mass=record.masses if record.masses.shape[1] else None,
-        counts=record.counts,
-        seconds=seconds,
-    )
-
-
 def _check_meeting(learner: Any, world: Any, horizon: int) -> None:
     if not isinstance(world, World | Reactive):
         raise InvalidParameter(
             f"world is a {type(world).__name__}; expected a world, such as allworlds.worlds.stochastic(means)"
         )
-    n_arms = getattr(learner, "n_arms", None)
+    if not isinstance(getattr(world, "n_arms", None), Integral):
+        raise InvalidParameter(
+            f"{type(world).__name__} has no n_arms; expected how many arms there are, a whole number"
+        )
+    n_arms = getattr(learner, "n_arms", getattr(getattr(learner, "graph", None), "n_arms", None))
     if n_arms is not None and n_arms != world.n_arms:
         raise InvalidParameter(f"the learner has {n_arms} arms and the world {world.n_arms}; they must agree")
     if isinstance(world, World) and world.longest is not None and horizon > world.longest:
@@ -153,7 +121,7 @@ def _check_meeting(learner: Any, world: Any, horizon: int) -> None:
 @jit
 def run(state: Any, nature: Nature, seed: int, rounds: NDArray[np.int64], record: Record) -> None:
     """All rounds; totals are written out at the recorded ones."""
-    totals = Totals(np.zeros(4), np.zeros((3, nature.candidates.size)))
+    totals = Totals(np.zeros(4), np.zeros((nature.candidates.size, 3)))
     losses = np.empty(record.counts.size)
     row = 0
     for t in range(1, rounds[-1] + 1):
@@ -169,8 +137,7 @@ def run(state: Any, nature: Nature, seed: int, rounds: NDArray[np.int64], record
         update(state, ticket, losses[: arms.size])
         record.counts[ticket.arm] += 1
         if recorded:
-            record.mine[row] = totals.mine
-            record.theirs[row] = totals.theirs
+            settle(totals, record.rows[row])
             row += 1
 
 

@@ -19,8 +19,8 @@ def corruption_level(losses: ArrayLike, clean_losses: ArrayLike) -> float:
     >>> corruption_level([[0.0, 1.0], [0.5, 0.5]], [[0.0, 0.25], [0.5, 0.0]])
     1.25
     """
-    played, clean = np.asarray(losses, dtype=np.float64), np.asarray(clean_losses, dtype=np.float64)
-    if played.shape != clean.shape or played.ndim < 2:
+    played, clean = _table(losses, "losses"), _table(clean_losses, "clean_losses")
+    if played.shape != clean.shape:
         raise InvalidParameter(
             f"losses have shape {played.shape}, clean_losses {clean.shape}; expected equal ones, ([runs,] rounds, arms)"
         )
@@ -33,13 +33,13 @@ def pseudo_regret(distributions: ArrayLike, losses: ArrayLike) -> float:
     >>> pseudo_regret([[0.5, 0.5], [1.0, 0.0]], [[0.0, 1.0], [0.0, 1.0]])
     0.5
     """
-    p, l = np.asarray(distributions, dtype=np.float64), np.asarray(losses, dtype=np.float64)  # noqa: E741
-    if p.shape != l.shape or p.ndim < 2:
+    shares, lost = _table(distributions, "distributions"), _table(losses, "losses")
+    if shares.shape != lost.shape:
         raise InvalidParameter(
-            f"distributions have shape {p.shape} and losses {l.shape}; expected the same, ([runs,] rounds, arms)"
+            f"distributions have shape {shares.shape}, losses {lost.shape}; expected equal ones, ([runs,] rounds, arms)"
         )
-    suffered = (p * l).sum(axis=(-2, -1)).mean()
-    totals = l.sum(axis=-2).reshape(-1, l.shape[-1]).mean(axis=0)
+    suffered = (shares * lost).sum(axis=(-2, -1)).mean()
+    totals = lost.sum(axis=-2).reshape(-1, lost.shape[-1]).mean(axis=0)
     return float(suffered - totals.min())
 
 
@@ -49,12 +49,14 @@ def realised_regret(arms: ArrayLike, losses: ArrayLike) -> float:
     >>> realised_regret([1, 0], [[0.0, 1.0], [0.0, 1.0]])
     1.0
     """
-    chosen, l = np.asarray(arms), np.asarray(losses, dtype=np.float64)  # noqa: E741
-    if l.ndim != 2 or chosen.shape != l.shape[:1] or chosen.dtype.kind not in "iu":
+    chosen, lost = np.asarray(arms), _table(losses, "losses")
+    if lost.ndim != 2 or chosen.shape != lost.shape[:1] or chosen.dtype.kind not in "iu":
         raise InvalidParameter(
-            f"arms have shape {chosen.shape} and losses {l.shape}; expected arm numbers (rounds,) and (rounds, arms)"
+            f"arms have shape {chosen.shape} and losses {lost.shape}; expected arm numbers (rounds,) and (rounds, arms)"
         )
-    return float(l[np.arange(chosen.size), chosen].sum() - l.sum(axis=0).min())
+    if not 0 <= chosen.min() <= chosen.max() < lost.shape[1]:
+        raise InvalidParameter(f"arms go from {chosen.min()} to {chosen.max()}; expected 0 to {lost.shape[1] - 1}")
+    return float(lost[np.arange(chosen.size), chosen].sum() - lost.sum(axis=0).min())
 
 
 def arm_gaps(means: ArrayLike) -> NDArray[np.float64]:
@@ -63,9 +65,9 @@ def arm_gaps(means: ArrayLike) -> NDArray[np.float64]:
     >>> arm_gaps([0.25, 0.5])
     array([0.  , 0.25])
     """
-    mu = np.asarray(means, dtype=np.float64)
-    if mu.ndim != 1 or mu.size == 0 or not np.isfinite(mu).all():
-        raise InvalidParameter(f"means are {means!r}; expected one finite number for each arm")
+    mu = _numbers(means, "means")
+    if mu.ndim != 1 or mu.size == 0:
+        raise InvalidParameter(f"means have shape {mu.shape}; expected one finite number for each arm")
     gaps: NDArray[np.float64] = mu - mu.min()
     return gaps
 
@@ -87,3 +89,20 @@ def clique_gaps(means: ArrayLike, cover: CliqueCover) -> NDArray[np.float64]:
     others = np.where(gaps > 0.0, gaps, np.inf)
     smallest = np.minimum.reduceat(others[cover.order], cover.starts[:-1])
     return np.where(np.isfinite(smallest), smallest, 0.0)
+
+
+def _table(values: ArrayLike, name: str) -> NDArray[np.float64]:
+    array = _numbers(values, name)
+    if array.ndim < 2 or array.size == 0:
+        raise InvalidParameter(f"{name} have shape {array.shape}; expected ([runs,] rounds, arms), none of them 0")
+    return array
+
+
+def _numbers(values: ArrayLike, name: str) -> NDArray[np.float64]:
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidParameter(f"{name} are not made of numbers in a regular shape") from None
+    if not np.isfinite(array).all():
+        raise InvalidParameter(f"{name} hold a number that is not finite")
+    return array

@@ -37,7 +37,13 @@ class Trace:
     counts: NDArray[np.int64]
     """(N,) how often each arm was played."""
     seconds: float
-    """How long the run took."""
+    """How long the run took, compiling left out."""
+
+    def __post_init__(self) -> None:
+        """Results are read and not written."""
+        for value in vars(self).values():
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
 
     @property
     def final_regret(self) -> float:

@@ -1,10 +1,17 @@
 """Where losses come from: friendly, hostile, tampered with, or one's own."""
 
-from allworlds.worlds.adversarial import adversarial, constrained_adversary, drifting, loss_table, random_sequence, switching
+from allworlds.worlds.adversarial import (
+    adversarial,
+    constrained_adversary,
+    drifting,
+    loss_table,
+    random_sequence,
+    switching,
+)
 from allworlds.worlds.base import Reactive, World
 from allworlds.worlds.corrupted import corrupted
 from allworlds.worlds.recorded import recorded
-from allworlds.worlds.stochastic import one_good_arm, stochastic
+from allworlds.worlds.stochastic import one_bad_arm, one_good_arm, stochastic
 
 __all__ = [
     "Reactive",
@@ -14,6 +21,7 @@ __all__ = [
     "corrupted",
     "drifting",
     "loss_table",
+    "one_bad_arm",
     "one_good_arm",
     "random_sequence",
     "recorded",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,12 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from allworlds.errors import InvalidParameter
 from allworlds.worlds.base import World, make_nature
+from allworlds.worlds.checks import above, arm_of, as_means, between, gap_within, levels_around, whole
 from allworlds.worlds.nature import ALTERNATING, BERNOULLI, DETERMINISTIC, DRIFTING, RANDOM, SWITCHING
 from allworlds.worlds.recorded import recorded
-from allworlds.worlds.stochastic import check_arm, check_gap
 
 FAR = 2**62
 """No run is longer."""
+MOST_PHASES = 100_000
+"""The last of so many goes on for ever; growing phases, at least one round longer each, are then past 5e9 rounds."""
 
 
 def adversarial(kind: str = "switching", *arguments: Any, **options: Any) -> World:
@@ -24,11 +27,18 @@ def adversarial(kind: str = "switching", *arguments: Any, **options: Any) -> Wor
     >>> adversarial("switching", 4, gap=0.25).name
     'switching'
     """
-    kinds = {"switching": switching, "drifting": drifting, "random": random_sequence, "table": loss_table}
+    kinds: dict[str, Callable[..., World]] = {
+        "switching": switching,
+        "drifting": drifting,
+        "random": random_sequence,
+        "table": loss_table,
+    }
     if kind not in kinds:
         raise InvalidParameter(f"kind is {kind!r}; expected one of {', '.join(kinds)}")
-    make: Callable[..., World] = kinds[kind]
-    return make(*arguments, **options)
+    try:
+        return kinds[kind](*arguments, **options)
+    except TypeError as error:
+        raise InvalidParameter(f"the {kind} world does not take these arguments: {error}") from None
 
 
 def constrained_adversary(
@@ -44,16 +54,14 @@ def constrained_adversary(
     >>> world.mean(1, 0), world.mean(1, 5), world.mean(2, 0)
     (0.0, 0.125, 0.875)
     """
-    n_arms, best_arm = check_arm(n_arms, best_arm)
-    check_gap(gap)
+    n_arms = whole("n_arms", n_arms)
     nature = make_nature(
         n_arms,
         kind=ALTERNATING,
         noise=BERNOULLI,
-        levels=np.array([gap, 0.0, 0.0, 0.0, 0.0]),
+        levels=[gap_within(gap), 0.0],
         turns=growing_turns(growth),
-        best=best_arm,
-        candidates=np.array([best_arm], dtype=np.int64),
+        best=arm_of(n_arms, best_arm),
     )
     return World(name, nature)
 
@@ -77,51 +85,34 @@ def switching(
     >>> [world.mean(t, 1) for t in (10, 11)]
     [0.625, 0.375]
     """
-    n_arms, _ = check_arm(n_arms, 0)
-    check_gap(gap)
+    n_arms = whole("n_arms", n_arms)
+    levels = levels_around(centre, gap_within(gap))
     turns = growing_turns(growth) if phases is None else _given_turns(phases)
-    cycle = list(range(n_arms)) if leaders is None else [check_arm(n_arms, arm)[1] for arm in leaders]
-    if not cycle:
+    cycle = np.arange(n_arms) if leaders is None else np.array([arm_of(n_arms, arm) for arm in leaders])
+    if not cycle.size:
         raise InvalidParameter("leaders are empty; expected at least one arm")
-    order = np.array([cycle[k % len(cycle)] for k in range(turns.size)], dtype=np.int64)
-    candidates = np.unique(order)
+    order = cycle[np.arange(turns.size) % cycle.size]
     nature = make_nature(
-        n_arms,
-        kind=SWITCHING,
-        noise=BERNOULLI,
-        levels=np.array([centre - gap / 2.0, centre + gap / 2.0, 0.0, 0.0, 0.0]),
-        turns=turns,
-        leaders=order,
-        best=int(order[0]),
-        candidates=candidates,
+        n_arms, kind=SWITCHING, noise=BERNOULLI, levels=levels, turns=turns, leaders=order, best=order[0]
     )
     return World(name, nature)
 
 
-def drifting(
-    means: ArrayLike, amplitude: float = 0.2, period: float = 10_000.0, *, name: str = "drifting"
-) -> World:
+def drifting(means: ArrayLike, amplitude: float = 0.2, period: float = 10_000.0, *, name: str = "drifting") -> World:
     """Means that swing by ``amplitude`` around ``means``, each arm at its own point of the cycle of ``period`` rounds.
 
     >>> world = drifting([0.5, 0.5], amplitude=0.25, period=4)
     >>> round(world.mean(1, 0), 3), round(world.mean(1, 1), 3)
     (0.75, 0.25)
     """
-    centres = np.array(means, dtype=np.float64)
-    if centres.ndim != 1 or centres.size == 0 or not np.all((centres >= 0.0) & (centres <= 1.0)):
-        raise InvalidParameter("means must be one number from 0 to 1 for each arm, shape (N,)")
-    if not 0.0 <= amplitude <= 1.0 or not period >= 1.0:
-        raise InvalidParameter(
-            f"amplitude is {amplitude!r} and period {period!r}; expected 0 to 1, and at least 1 round"
-        )
+    centres = as_means(means)
     nature = make_nature(
         centres.size,
         kind=DRIFTING,
         noise=BERNOULLI,
-        centres=centres,
-        levels=np.array([amplitude, period, 0.0, 0.0, 0.0]),
-        best=int(centres.argmin()),
-        candidates=np.arange(centres.size),
+        means=centres,
+        levels=[between("amplitude", amplitude, 0.0, 1.0), between("period", period, 1.0, math.inf)],
+        best=centres.argmin(),
     )
     return World(name, nature)
 
@@ -130,19 +121,11 @@ def random_sequence(n_arms: int, block: int = 100, *, name: str = "random sequen
     """A random oblivious sequence: in each block of rounds every arm loses an amount drawn anew from [0, 1].
 
     >>> world = random_sequence(3, block=10)
-    >>> world.loss(1, 20, 0) == world.loss(1, 29, 0) != world.loss(1, 30, 0)
+    >>> world.loss(1, 11, 0) == world.loss(1, 20, 0) != world.loss(1, 21, 0)
     True
     """
-    n_arms, _ = check_arm(n_arms, 0)
-    if isinstance(block, bool) or not isinstance(block, int) or block < 1:
-        raise InvalidParameter(f"block is {block!r}; expected a number of rounds, at least 1")
-    nature = make_nature(
-        n_arms,
-        kind=RANDOM,
-        noise=DETERMINISTIC,
-        levels=np.array([float(block), 0.0, 0.0, 0.0, 0.0]),
-        candidates=np.arange(n_arms),
-    )
+    n_arms = whole("n_arms", n_arms)
+    nature = make_nature(n_arms, kind=RANDOM, noise=DETERMINISTIC, levels=[whole("block", block), 0.0])
     return World(name, nature)
 
 
@@ -152,22 +135,22 @@ def loss_table(table: ArrayLike, *, name: str = "loss table") -> World:
 
 
 def growing_turns(growth: float) -> NDArray[np.int64]:
-    """First rounds of phases of length 1, ``growth``, ``growth^2``, … each rounded up.
+    """First rounds of phases each ``growth`` times as long as the one before, rounded up: 1, 2, 4, 7, 12, … for 1.6.
 
-    >>> growing_turns(1.6)[:5].tolist()
-    [1, 2, 4, 7, 12]
+    >>> growing_turns(1.6)[:6].tolist()
+    [1, 2, 4, 8, 15, 27]
     """
-    if not 1.0 < growth <= 1e6:
-        raise InvalidParameter(f"growth is {growth!r}; expected a factor above 1")
+    growth = above("growth", growth, 1.0)
     turns, length = [1], 1
-    while turns[-1] < FAR and len(turns) < 100_000:
+    while len(turns) < MOST_PHASES and turns[-1] + length < FAR:
         turns.append(turns[-1] + length)
-        length = max(length + 1, int(np.ceil(length * growth))) if length * growth < FAR else FAR
-    return np.array(turns[:-1] if turns[-1] >= 2**63 else turns, dtype=np.int64)
+        length = math.ceil(min(length * growth, FAR))
+    return np.array(turns, dtype=np.int64)
 
 
 def _given_turns(phases: Sequence[int]) -> NDArray[np.int64]:
+    """First rounds of phases of these lengths; the last length does not matter, as that phase has no end."""
     lengths = np.asarray(phases)
     if lengths.ndim != 1 or lengths.size == 0 or lengths.dtype.kind not in "iu" or lengths.min() < 1:
         raise InvalidParameter(f"phases are {phases!r}; expected lengths of at least one round")
-    return np.concatenate([[1], 1 + np.cumsum(lengths)]).astype(np.int64)
+    return np.concatenate([[1], 1 + np.cumsum(lengths[:-1])]).astype(np.int64)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -12,16 +11,9 @@ from numpy.typing import NDArray
 
 from allworlds.errors import InvalidParameter
 from allworlds.kernels.random import as_seed
-from allworlds.worlds.nature import (
-    NO_ATTACK,
-    TABLE,
-    Nature,
-    clean_loss,
-    clean_mean,
-    last_affordable,
-    played_loss,
-    played_mean,
-)
+from allworlds.worlds.candidates import candidates_of
+from allworlds.worlds.checks import arm_of, whole
+from allworlds.worlds.nature import AT_ONCE, NO_ATTACK, TABLE, Nature, lay_bare, strikes
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,98 +55,99 @@ class World:
         return int(self.nature.table.shape[0]) if self.nature.kind == TABLE else None
 
     def for_run(self, seed: int, horizon: int) -> Nature:
-        """The compiled face for one seed: an attack knows where its budget ends."""
+        """The compiled face for one run: when the attack strikes, and whom regret compares with."""
+        candidates = candidates_of(self.nature, horizon)
         if self.nature.attack == NO_ATTACK or self.budget is None:
-            return self.nature
-        spread = self.nature._replace(every=attack_spacing(self.nature, self.budget, horizon), until=horizon)
-        return spread._replace(until=int(last_affordable(spread, seed, self.budget, horizon)))
+            return change_nature(self.nature, candidates=candidates)
+        struck = strikes(self.nature, seed, self.budget, horizon)
+        return change_nature(self.nature, candidates=candidates, struck=struck)
 
     def loss(self, seed: int, round: int, arm: int, horizon: int | None = None) -> float:
         """The loss as a learner meets it; an attack is laid out for ``horizon`` rounds (default: up to ``round``)."""
-        nature = self.for_run(as_seed(seed), horizon or round)
-        return float(played_loss(nature, seed, self._round(round), self._arm(arm)))
+        return self._bare(seed, round, arm, horizon)[2]
 
     def clean_loss(self, seed: int, round: int, arm: int) -> float:
         """The loss before any tampering."""
-        return float(clean_loss(self.nature, as_seed(seed), self._round(round), self._arm(arm)))
+        return self._bare(seed, round, arm, None)[3]
 
     def mean(self, round: int, arm: int, seed: int = 0, horizon: int | None = None) -> float:
         """The mean of the loss as a learner meets it."""
-        nature = self.for_run(as_seed(seed), horizon or round)
-        return float(played_mean(nature, seed, self._round(round), self._arm(arm)))
+        return self._bare(seed, round, arm, horizon)[0]
 
     def clean_mean(self, round: int, arm: int, seed: int = 0) -> float:
         """The mean of the loss before any tampering."""
-        return float(clean_mean(self.nature, as_seed(seed), self._round(round), self._arm(arm)))
+        return self._bare(seed, round, arm, None)[1]
 
-    def _arm(self, arm: int) -> int:
-        if isinstance(arm, bool) or not isinstance(arm, Integral) or not 0 <= arm < self.n_arms:
-            raise InvalidParameter(f"no arm {arm!r}; the arms are 0 to {self.n_arms - 1}")
-        return int(arm)
+    def _bare(self, seed: int, round: int, arm: int, horizon: int | None) -> list[float]:
+        """Played mean, clean mean, loss and clean loss."""
+        seed, round, arm = as_seed(seed), self._round(round), arm_of(self.n_arms, arm)
+        end = round if horizon is None else self._round(horizon)
+        if end < round:
+            raise InvalidParameter(f"round {round} is after the horizon, {end}; expected a round up to it")
+        row = np.empty((4, 1))
+        lay_bare(self.for_run(seed, end), seed, round, np.array([arm]), row)
+        numbers: list[float] = row[:, 0].tolist()
+        return numbers
 
     def _round(self, round: int) -> int:
-        last = self.longest
-        if isinstance(round, bool) or not isinstance(round, Integral) or round < 1 or (last and round > last):
-            raise InvalidParameter(f"no round {round!r}; rounds are 1 to {last or 'any number'}")
-        return int(round)
+        number, last = whole("round", round), self.longest
+        if last is not None and number > last:
+            raise InvalidParameter(f"there is no round {number}; {self.name!r} has {last} recorded rounds")
+        return number
 
 
 class Reactive(ABC):
     """A world that sees past choices: written in Python, met one round at a time, and slower for it.
 
-    The model of [EK21] forbids it to see the choice of the round whose losses it sets; so does this interface.
+    Subclass it, say ``n_arms``, and return the losses of each round; ``chosen`` tells what was played. The model of
+    [EK21] forbids the adversary to see the choice of the round whose losses it sets; so does this interface.
     """
 
     n_arms: int
 
-    def start(self, seed: int) -> None:
+    def start(self, seed: int) -> None:  # noqa: B027  # may be left out
         """Begin a run."""
 
     @abstractmethod
     def losses(self, round: int) -> NDArray[np.float64]:
         """(N,) the losses of this round, in [0, 1]."""
 
-    def chosen(self, round: int, arm: int) -> None:
+    def chosen(self, round: int, arm: int) -> None:  # noqa: B027  # may be left out
         """Told after the round: the arm that was chosen."""
-
-
-def attack_spacing(nature: Nature, budget: float, horizon: int) -> int:
-    """How often an attack strikes: a spread one so rarely that it lasts for the whole run."""
-    if nature.every != 0:
-        return nature.every
-    return max(1, int(horizon // max(budget, 1.0)))
 
 
 def make_nature(n_arms: int, **fields: Any) -> Nature:
     """A :class:`Nature` with what is given and nothing else."""
-    blank = {
-        "kind": 0,
-        "noise": 0,
-        "centres": np.zeros(n_arms),
-        "means": np.zeros(0),
-        "levels": np.zeros(5),
-        "turns": np.ones(1, dtype=np.int64),
-        "leaders": np.zeros(0, dtype=np.int64),
-        "table": np.zeros((0, 0)),
-        "best": 0,
-        "candidates": np.zeros(1, dtype=np.int64),
-        "attack": NO_ATTACK,
-        "decoy": 0,
-        "until": 0,
-        "every": 1,
-    }
-    return change_nature(Nature(**blank), **fields)  # type: ignore[arg-type]
+    blank = Nature(
+        kind=0,
+        noise=0,
+        width=0.0,
+        centres=np.zeros(n_arms),
+        means=np.zeros(0),
+        levels=np.zeros(2),
+        turns=np.ones(1, dtype=np.int64),
+        leaders=np.zeros(0, dtype=np.int64),
+        table=np.zeros((0, 0)),
+        best=0,
+        candidates=np.zeros(0, dtype=np.int64),
+        attack=NO_ATTACK,
+        victim=0,
+        pace=AT_ONCE,
+        struck=np.zeros(0, dtype=np.bool_),
+    )
+    return change_nature(blank, **(blank._asdict() | fields))
 
 
 def change_nature(nature: Nature, **fields: Any) -> Nature:
-    """The same with other fields; all arrays become read-only, so that every world has one compiled type."""
-    for name, value in (nature._asdict() | fields).items():
-        if isinstance(value, np.ndarray):
-            array = np.ascontiguousarray(value, dtype=getattr(nature, name).dtype)
-            if array.flags.writeable:
-                array = array.copy()
-                array.flags.writeable = False
-            fields[name] = array
-        elif name in fields:
-            fields[name] = int(value)
-    return nature._replace(**fields)
+    """The same with other fields, of the same types; arrays become read-only, so that all worlds compile as one."""
+    return nature._replace(**{name: _like(getattr(nature, name), value) for name, value in fields.items()})
+
+
+def _like(model: Any, value: Any) -> Any:
+    if not isinstance(model, np.ndarray):
+        return type(model)(value)
+    array = np.ascontiguousarray(value, dtype=model.dtype)
+    if array.flags.writeable:
+        array = array.copy()  # the caller may keep writing to his own
+        array.flags.writeable = False
+    return array

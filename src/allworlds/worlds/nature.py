@@ -2,6 +2,9 @@
 
 A world is a pure function of (seed, round, arm): every learner meets the same losses, only those that are looked at
 are ever computed, and a run can start anywhere. What a world is made of fits in a kind and a few arrays.
+
+A round is answered in two steps. What all arms share (the phase, the attack) is looked up once, as an :class:`Hour`
+of plain numbers; then each arm that matters costs a few comparisons and one random number.
 """
 
 from __future__ import annotations
@@ -19,8 +22,10 @@ STATIONARY, ALTERNATING, SWITCHING, DRIFTING, RANDOM, TABLE = range(6)
 """Kinds: where the mean of a loss comes from."""
 BERNOULLI, BETA, DETERMINISTIC, GAUSSIAN = range(4)
 """Noises: how a loss is drawn around its mean."""
-NO_ATTACK, FLIP, BEST_WORST, DECOY_BEST = range(4)
-"""Attacks: what is done to the losses of an attacked round."""
+NO_ATTACK, FLIP, MAKE_WORST, MAKE_BEST = range(4)
+"""Attacks: all losses become ``1 - l``; the victim loses 1; the victim loses 0."""
+AT_ONCE, EVENLY = 0, -1
+"""Paces of an attack; a number above 0 is a period."""
 
 
 class Nature(NamedTuple):
@@ -28,12 +33,14 @@ class Nature(NamedTuple):
 
     kind: int
     noise: int
+    width: float
+    """Concentration of beta noise, standard deviation of Gaussian noise."""
     centres: NDArray[np.float64]
-    """(N,) what the noise is drawn around; one number where all arms but the best are alike."""
+    """(N,) what Gaussian noise is drawn around before it is clipped."""
     means: NDArray[np.float64]
-    """(N,) the mean that comes out; the same as ``centres`` but for clipped noise."""
+    """(N,) the means where they never change, or what they swing around."""
     levels: NDArray[np.float64]
-    """Up to four parameters of the kind, then the noise's width."""
+    """(2,) the numbers of the kind: gap; means of leader and others; amplitude and period; length of a block."""
     turns: NDArray[np.int64]
     """First round of each phase, beginning with 1."""
     leaders: NDArray[np.int64]
@@ -43,135 +50,30 @@ class Nature(NamedTuple):
     best: int
     """The arm with the lowest clean mean."""
     candidates: NDArray[np.int64]
-    """Arms among which the best fixed arm in hindsight is, whatever the horizon."""
+    """Arms among which the best fixed arm in hindsight is, after every round of the run."""
     attack: int
-    decoy: int
-    until: int
-    """Last attacked round."""
-    every: int
-    """An attack strikes each ``every``-th round, or in every second stretch of ``-every`` rounds."""
+    victim: int
+    pace: int
+    """When an attack strikes: at once, evenly, or in every second stretch of so many rounds."""
+    struck: NDArray[np.bool_]
+    """Whether the attack strikes in rounds 1, 2, …; not in any later one."""
 
 
-# --- kernels --------------------------------------------------------------------------------------------
+class Hour(NamedTuple):
+    """What all arms share in one round."""
 
-
-@jit
-def phase_of(nature: Nature, round: int) -> int:
-    """Which phase a round is in, from 0."""
-    low, high = 0, nature.turns.size
-    while high - low > 1:
-        middle = (low + high) // 2
-        if nature.turns[middle] <= round:
-            low = middle
-        else:
-            high = middle
-    return low
-
-
-@jit
-def is_attacked(nature: Nature, round: int) -> bool:
-    """Whether the losses of this round are tampered with."""
-    if nature.attack == NO_ATTACK or round > nature.until:
-        return False
-    if nature.every > 0:
-        return round % nature.every == 0
-    return (round // -nature.every) % 2 == 0
-
-
-@jit
-def clean_mean(nature: Nature, seed: int, round: int, arm: int) -> float:
-    """The mean of an untampered loss."""
-    if nature.kind == STATIONARY:
-        return float(nature.means[arm])
-    if nature.kind == TABLE:
-        return float(nature.table[round - 1, arm])
-    return _moving_mean(nature, seed, round, arm)
-
-
-@jit
-def _moving_mean(nature: Nature, seed: int, round: int, arm: int) -> float:
-    """Means that depend on the round."""
-    first, second = nature.levels[0], nature.levels[1]
-    if nature.kind == ALTERNATING:
-        ground = 0.0 if phase_of(nature, round) % 2 == 0 else 1.0 - first
-        return ground + (first if arm != nature.best else 0.0)
-    if nature.kind == SWITCHING:
-        return first if nature.leaders[phase_of(nature, round)] == arm else second
-    if nature.kind == DRIFTING:
-        turn = 2.0 * math.pi * (round / second + arm / nature.centres.size)
-        return min(1.0, max(0.0, nature.centres[arm] + first * math.sin(turn)))
-    block = round // int(first)
-    return uniform_pair(seed, STREAM_WORLD + 2, block, arm)[0]
-
-
-@jit
-def clean_loss(nature: Nature, seed: int, round: int, arm: int) -> float:
-    """An untampered loss in [0, 1]."""
-    mean = clean_mean(nature, seed, round, arm)
-    if nature.noise == BERNOULLI:
-        return 1.0 if uniform_pair(seed, STREAM_WORLD, round, arm)[0] < mean else 0.0
-    if nature.noise == DETERMINISTIC:
-        return mean
-    width = nature.levels[4]
-    if nature.noise == BETA:
-        if mean <= 0.0 or mean >= 1.0:
-            return mean
-        return beta(seed, STREAM_WORLD, round, arm, width * mean, width * (1.0 - mean))
-    return min(1.0, max(0.0, nature.centres[arm] + width * normal(seed, STREAM_WORLD, round, arm)))
-
-
-@jit
-def played_mean(nature: Nature, seed: int, round: int, arm: int) -> float:
-    """The mean of the loss as the learner meets it."""
-    if is_attacked(nature, round):
-        if nature.attack == FLIP:
-            return 1.0 - clean_mean(nature, seed, round, arm)
-        if nature.attack == BEST_WORST and arm == nature.best:
-            return 1.0
-        if nature.attack == DECOY_BEST and arm == nature.decoy:
-            return 0.0
-    return clean_mean(nature, seed, round, arm)
-
-
-@jit
-def played_loss(nature: Nature, seed: int, round: int, arm: int) -> float:
-    """The loss as the learner meets it."""
-    if is_attacked(nature, round):
-        if nature.attack == FLIP:
-            return 1.0 - clean_loss(nature, seed, round, arm)
-        if nature.attack == BEST_WORST and arm == nature.best:
-            return 1.0
-        if nature.attack == DECOY_BEST and arm == nature.decoy:
-            return 0.0
-    return clean_loss(nature, seed, round, arm)
-
-
-@jit
-def corruption_of(nature: Nature, seed: int, round: int) -> float:
-    """``max_i |l_i - l~_i|`` of one round [EK21, section 2]; reads all arms only for flips of inner losses."""
-    if not is_attacked(nature, round):
-        return 0.0
-    if nature.attack == BEST_WORST:
-        return 1.0 - clean_loss(nature, seed, round, nature.best)
-    if nature.attack == DECOY_BEST:
-        return clean_loss(nature, seed, round, nature.decoy)
-    if nature.noise == BERNOULLI:
-        return 1.0
-    worst = 0.0
-    for arm in range(nature.centres.size):
-        worst = max(worst, abs(1.0 - 2.0 * clean_loss(nature, seed, round, arm)))
-    return worst
-
-
-@jit
-def last_affordable(nature: Nature, seed: int, budget: float, horizon: int) -> int:
-    """The last round up to which the attack costs at most ``budget``."""
-    spent = 0.0
-    for round in range(1, horizon + 1):
-        spent += corruption_of(nature, seed, round)
-        if spent > budget:
-            return round - 1
-    return horizon
+    round: int
+    kind: int
+    noise: int
+    width: float
+    mark: int
+    """The best arm of the round's phase, or the number of its block."""
+    low: float
+    """The mean of the best arm, or the first number of the kind."""
+    high: float
+    """The mean of the others, or the second number of the kind."""
+    attack: int
+    victim: int
 
 
 class Totals(NamedTuple):
@@ -180,7 +82,145 @@ class Totals(NamedTuple):
     mine: NDArray[np.float64]
     """(4,) played mean, clean mean, loss, and the corruption of the world."""
     theirs: NDArray[np.float64]
-    """(3, C) played mean, clean mean and loss of each candidate."""
+    """(C, 3) played mean, clean mean and loss of each candidate."""
+
+
+# --- kernels: what a round has in common ------------------------------------------------------------------
+
+
+@jit
+def phase_of(turns: NDArray[np.int64], round: int) -> int:
+    """Which phase a round is in, from 0."""
+    low, high = 0, turns.size
+    while high - low > 1:
+        middle = (low + high) // 2
+        if turns[middle] <= round:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+@jit
+def attack_in(nature: Nature, round: int) -> int:
+    """What is done to the losses of a round."""
+    return nature.attack if round <= nature.struck.size and nature.struck[round - 1] else NO_ATTACK
+
+
+@jit
+def hour_of(nature: Nature, round: int, attack: int) -> Hour:
+    """The shared numbers of a round under an attack."""
+    kind, mark = nature.kind, nature.best
+    low, high = nature.levels[0], nature.levels[1]
+    if kind == ALTERNATING:
+        gap = low
+        low = 0.0 if phase_of(nature.turns, round) % 2 == 0 else 1.0 - gap
+        high = low + gap
+    elif kind == SWITCHING:
+        mark = nature.leaders[phase_of(nature.turns, round)]
+    elif kind == RANDOM:
+        mark = (round - 1) // int(low)
+    return Hour(round, kind, nature.noise, nature.width, mark, low, high, attack, nature.victim)
+
+
+@jit
+def means_of(nature: Nature, round: int) -> NDArray[np.float64]:
+    """(N,) the numbers that the means of a round are made from."""
+    return nature.table[round - 1] if nature.kind == TABLE else nature.means
+
+
+# --- kernels: one arm -------------------------------------------------------------------------------------
+
+
+@jit
+def clean_mean(now: Hour, means: NDArray[np.float64], seed: int, arm: int) -> float:
+    """The mean of an untampered loss."""
+    if now.kind == STATIONARY or now.kind == TABLE:
+        return float(means[arm])
+    if now.kind == ALTERNATING or now.kind == SWITCHING:
+        return now.low if arm == now.mark else now.high
+    if now.kind == DRIFTING:
+        turn = 2.0 * math.pi * (now.round / now.high + arm / means.size)
+        return min(1.0, max(0.0, float(means[arm]) + now.low * math.sin(turn)))
+    return uniform_pair(seed, STREAM_WORLD + 2, now.mark, arm)[0]
+
+
+@jit
+def clean_loss(now: Hour, mean: float, centres: NDArray[np.float64], seed: int, arm: int) -> float:
+    """An untampered loss in [0, 1], whose mean is ``mean``."""
+    if now.noise == BERNOULLI:
+        return 1.0 if uniform_pair(seed, STREAM_WORLD, now.round, arm)[0] < mean else 0.0
+    if now.noise == DETERMINISTIC:
+        return mean
+    if now.noise == GAUSSIAN:
+        return min(1.0, max(0.0, float(centres[arm]) + now.width * normal(seed, STREAM_WORLD, now.round, arm)))
+    if mean <= 0.0 or mean >= 1.0:
+        return mean
+    return beta(seed, STREAM_WORLD, now.round, arm, now.width * mean, now.width * (1.0 - mean))
+
+
+@jit
+def tampered(now: Hour, arm: int, value: float) -> float:
+    """What the attack makes of a loss, or of its mean."""
+    if now.attack == FLIP:
+        return 1.0 - value
+    if now.attack == NO_ATTACK or arm != now.victim:
+        return value
+    return 1.0 if now.attack == MAKE_WORST else 0.0
+
+
+# --- kernels: all arms of a round -------------------------------------------------------------------------
+
+
+@jit
+def lay_bare(nature: Nature, seed: int, round: int, arms: NDArray[np.int64], rows: NDArray[np.float64]) -> None:
+    """Write played mean, clean mean, loss and clean loss of ``arms`` into ``rows``, shape (4, A)."""
+    now = hour_of(nature, round, attack_in(nature, round))
+    means, centres = means_of(nature, round), nature.centres
+    for j in range(arms.size):
+        mean = clean_mean(now, means, seed, arms[j])
+        loss = clean_loss(now, mean, centres, seed, arms[j])
+        rows[0, j], rows[1, j] = tampered(now, arms[j], mean), mean
+        rows[2, j], rows[3, j] = tampered(now, arms[j], loss), loss
+
+
+@jit
+def corruption_of(now: Hour, means: NDArray[np.float64], centres: NDArray[np.float64], seed: int) -> float:
+    """``max_i |l_i - l~_i|`` of one round [EK21, section 2]; reads all arms only for flips of inner losses."""
+    if now.attack == NO_ATTACK:
+        return 0.0
+    if now.attack == FLIP and now.noise == BERNOULLI:
+        return 1.0
+    if now.attack != FLIP:
+        loss = clean_loss(now, clean_mean(now, means, seed, now.victim), centres, seed, now.victim)
+        return abs(tampered(now, now.victim, loss) - loss)
+    worst = 0.0
+    for arm in range(centres.size):
+        loss = clean_loss(now, clean_mean(now, means, seed, arm), centres, seed, arm)
+        worst = max(worst, abs(1.0 - 2.0 * loss))
+    return worst
+
+
+@jit
+def strikes(nature: Nature, seed: int, budget: float, horizon: int) -> NDArray[np.bool_]:
+    """(horizon,) in which rounds the attack strikes, so that it spends at most ``budget``.
+
+    A round may cost 1, so a strike needs 1 to be left. It depends on what earlier rounds cost and never on its own
+    losses: the means of the rounds that are left alone stay what they were.
+    """
+    struck = np.zeros(horizon, dtype=np.bool_)
+    spent = 0.0
+    for round in range(1, horizon + 1):
+        if spent + 1.0 > budget:
+            break
+        if nature.pace == EVENLY and spent > budget * (round - 1) / horizon:
+            continue
+        if nature.pace > 0 and ((round - 1) // nature.pace) % 2 == 1:
+            continue
+        struck[round - 1] = True
+        now = hour_of(nature, round, nature.attack)
+        spent += corruption_of(now, means_of(nature, round), nature.centres, seed)
+    return struck
 
 
 @jit
@@ -193,35 +233,20 @@ def meet(
     losses: NDArray[np.float64],
     totals: Totals,
 ) -> None:
-    """One round of the world: show the losses of the ``seen`` arms and add up what ``arm`` cost.
-
-    The usual world is written out, because every round comes here.
-    """
-    if nature.kind == STATIONARY and nature.noise == BERNOULLI and nature.attack == NO_ATTACK:
-        means = nature.means
-        for j in range(seen.size):
-            losses[j] = 1.0 if uniform_pair(seed, STREAM_WORLD, round, seen[j])[0] < means[seen[j]] else 0.0
-        mine = 1.0 if uniform_pair(seed, STREAM_WORLD, round, arm)[0] < means[arm] else 0.0
-        best = 1.0 if uniform_pair(seed, STREAM_WORLD, round, nature.best)[0] < means[nature.best] else 0.0
-        _add(totals.mine, means[arm], means[arm], mine)
-        _add(totals.theirs[:, 0], means[nature.best], means[nature.best], best)
-        return
+    """One round of the world: show the losses of the ``seen`` arms and add up what ``arm`` cost."""
+    now = hour_of(nature, round, attack_in(nature, round))
+    means, centres = means_of(nature, round), nature.centres
     for j in range(seen.size):
-        losses[j] = played_loss(nature, seed, round, seen[j])
-    candidates = nature.candidates
-    for j in range(-1, candidates.size):
-        one = arm if j < 0 else candidates[j]
-        played, clean = played_mean(nature, seed, round, one), clean_mean(nature, seed, round, one)
-        loss = played_loss(nature, seed, round, one)
-        if j < 0:
-            _add(totals.mine, played, clean, loss)
-        else:
-            _add(totals.theirs[:, j], played, clean, loss)
-    totals.mine[3] += corruption_of(nature, seed, round)
-
-
-@jit
-def _add(row: NDArray[np.float64], played: float, clean: float, loss: float) -> None:
-    row[0] += played
-    row[1] += clean
-    row[2] += loss
+        mean = clean_mean(now, means, seed, seen[j])
+        losses[j] = tampered(now, seen[j], clean_loss(now, mean, centres, seed, seen[j]))
+    mean = clean_mean(now, means, seed, arm)
+    totals.mine[0] += tampered(now, arm, mean)
+    totals.mine[1] += mean
+    totals.mine[2] += tampered(now, arm, clean_loss(now, mean, centres, seed, arm))
+    totals.mine[3] += corruption_of(now, means, centres, seed)
+    candidates, theirs = nature.candidates, totals.theirs
+    for j in range(candidates.size):
+        mean = clean_mean(now, means, seed, candidates[j])
+        theirs[j, 0] += tampered(now, candidates[j], mean)
+        theirs[j, 1] += mean
+        theirs[j, 2] += tampered(now, candidates[j], clean_loss(now, mean, centres, seed, candidates[j]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 from typing import Any
 
@@ -34,45 +35,59 @@ def recorded(table: ArrayLike | str | Path, *, name: str | None = None) -> World
         row, column = (int(i) for i in wrong[0])
         raise InvalidParameter(
             f"the loss of arm {column} in round {row + 1} is {losses[row, column]}; expected numbers from 0 to 1, "
-            "so rescale the table first"
+            "so rescale or fill the table first"
         )
-    losses = np.ascontiguousarray(losses)
-    losses.flags.writeable = False
-    nature = make_nature(
-        losses.shape[1],
-        kind=TABLE,
-        noise=DETERMINISTIC,
-        table=losses,
-        best=int(losses.sum(axis=0).argmin()),
-        candidates=np.arange(losses.shape[1]),
-    )
-    return World(title, nature)
+    best = losses.sum(axis=0).argmin()
+    return World(title, make_nature(losses.shape[1], kind=TABLE, noise=DETERMINISTIC, table=losses, best=best))
 
 
 def _numbers(values: Any, what: str) -> NDArray[np.float64]:
     try:
         return np.array(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InvalidParameter(f"{what} is not made of numbers in rows of equal length") from None
+        raise InvalidParameter(
+            f"{what} is not made of numbers in rows of equal length; expected (rounds, arms)"
+        ) from None
 
 
 def _read(path: Path) -> NDArray[np.float64]:
-    if path.suffix not in (".csv", ".parquet"):
+    readers = {".csv": _read_csv, ".parquet": _read_parquet}
+    reader = readers.get(path.suffix.lower())
+    if reader is None:
         raise InvalidParameter(f"{path.name!r} ends in {path.suffix!r}; expected a .csv or .parquet file")
     if not path.is_file():
-        raise InvalidParameter(f"there is no file {path}")
-    if path.suffix == ".parquet":
-        try:
-            from pyarrow import parquet
-        except ImportError:
-            raise MissingExtra('pyarrow is not installed; pip install "allworlds[data]" brings it') from None
-        columns = parquet.read_table(path).to_pydict()
-        return _numbers(list(zip(*columns.values(), strict=True)), path.name)
-    lines = [line for line in path.read_text().splitlines() if line.strip()]
-    rows = [line.split(",") for line in lines]
-    if rows and not _is_number(rows[0][0]):
-        rows = rows[1:]
-    return _numbers(rows, path.name)
+        raise InvalidParameter(f"there is no file {path}; expected the path of a table of losses")
+    return reader(path)
+
+
+def _read_csv(path: Path) -> NDArray[np.float64]:
+    """Numbers between commas; a first line without any number is a line of names."""
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            lines = [(number, cells) for number, cells in enumerate(csv.reader(file), 1) if any(map(str.strip, cells))]
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise InvalidParameter(f"{path.name} is no text of numbers between commas: {error}") from None
+    if lines and not any(_is_number(cell) for cell in lines[0][1]):
+        lines = lines[1:]
+    for number, cells in lines:
+        wrong = [cell for cell in cells if not _is_number(cell)]
+        if wrong or len(cells) != len(lines[0][1]):
+            what = f"the cell {wrong[0]!r}" if wrong else f"{len(cells)} cells"
+            raise InvalidParameter(f"line {number} of {path.name} has {what}; expected {len(lines[0][1])} numbers")
+    return np.array([[float(cell) for cell in cells] for _, cells in lines], dtype=np.float64)
+
+
+def _read_parquet(path: Path) -> NDArray[np.float64]:
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError:
+        raise MissingExtra('pyarrow is not installed; pip install "allworlds[data]" brings it') from None
+    try:
+        columns = parquet.read_table(path).columns
+    except (pyarrow.ArrowException, OSError) as error:
+        raise InvalidParameter(f"{path.name} is no Parquet file that can be read: {error}") from None
+    return np.column_stack([_numbers(column.to_pylist(), path.name) for column in columns] or [np.zeros((0, 0))])
 
 
 def _is_number(text: str) -> bool:

@@ -10,11 +10,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from allworlds.errors import InvalidParameter
 from allworlds.worlds.base import World, make_nature
+from allworlds.worlds.checks import above, arm_of, as_means, gap_within, levels_around, whole
 from allworlds.worlds.nature import BERNOULLI, BETA, DETERMINISTIC, GAUSSIAN, STATIONARY
 
 Noise = Literal["bernoulli", "beta", "deterministic", "gaussian-clipped"]
 CODES = {"bernoulli": BERNOULLI, "beta": BETA, "deterministic": DETERMINISTIC, "gaussian-clipped": GAUSSIAN}
-WIDTHS = {"bernoulli": 0.0, "beta": 4.0, "deterministic": 0.0, "gaussian-clipped": 0.1}
+WIDTHS = {"beta": 4.0, "gaussian-clipped": 0.1}
+"""The noises that have a width, with its default."""
 
 
 def stochastic(
@@ -28,70 +30,55 @@ def stochastic(
     >>> stochastic([0.5, 0.25]).best_arm
     1
     """
-    centres = _means(means)
+    centres = as_means(means)
     if noise not in get_args(Noise):
-        raise InvalidParameter(f"noise is {noise!r}; expected one of {get_args(Noise)}")
-    spread = WIDTHS[noise] if width is None else float(width)
-    if noise in ("beta", "gaussian-clipped") and not 0.0 < spread < math.inf:
-        raise InvalidParameter(f"width is {width!r}; expected a positive number")
+        raise InvalidParameter(f"noise is {noise!r}; expected one of {', '.join(get_args(Noise))}")
+    if width is not None and noise not in WIDTHS:
+        raise InvalidParameter(f"{noise} noise has no width; leave it out, or choose one of {', '.join(WIDTHS)}")
+    spread = WIDTHS.get(noise, 0.0) if width is None else above("width", width, 0.0)
     actual = _clipped_means(centres, spread) if noise == "gaussian-clipped" else centres
     nature = make_nature(
         centres.size,
         kind=STATIONARY,
         noise=CODES[noise],
+        width=spread,
         centres=centres,
         means=actual,
-        levels=np.array([0.0, 0.0, 0.0, 0.0, spread]),
-        best=int(actual.argmin()),
-        candidates=np.array([actual.argmin()], dtype=np.int64),
+        best=actual.argmin(),
     )
     return World(name, nature, stationary=True)
 
 
-def one_good_arm(
-    n_arms: int, gap: float, best_arm: int = 0, *, centre: float = 0.5, name: str = "stochastic"
-) -> World:
+def one_good_arm(n_arms: int, gap: float, best_arm: int = 0, *, centre: float = 0.5, name: str = "stochastic") -> World:
     """Zimmert and Seldin's stochastic world: one arm with mean ``centre - gap/2``, all others with ``+ gap/2``.
 
     >>> one_good_arm(3, 0.25).means.tolist()
     [0.375, 0.625, 0.625]
     """
-    n_arms, best_arm = check_arm(n_arms, best_arm)
-    check_gap(gap)
-    means = np.full(n_arms, centre + gap / 2.0)
-    means[best_arm] = centre - gap / 2.0
+    n_arms = whole("n_arms", n_arms)
+    low, high = levels_around(centre, gap_within(gap))
+    means = np.full(n_arms, high)
+    means[arm_of(n_arms, best_arm)] = low
     return stochastic(means, name=name)
 
 
-def check_arm(n_arms: int, arm: int) -> tuple[int, int]:
-    """``n_arms`` and an arm of them as integers, or an error."""
-    if isinstance(n_arms, bool) or not isinstance(n_arms, int | np.integer) or n_arms < 1:
-        raise InvalidParameter(f"n_arms is {n_arms!r}; expected an integer of at least 1")
-    if isinstance(arm, bool) or not isinstance(arm, int | np.integer) or not 0 <= arm < n_arms:
-        raise InvalidParameter(f"no arm {arm!r}; the arms are 0 to {n_arms - 1}")
-    return int(n_arms), int(arm)
+def one_bad_arm(n_arms: int, gap: float = 0.125, bad_arm: int = 0, *, name: str = "many best arms") -> World:
+    """Zimmert and Seldin's world with many best arms: one arm with mean ``1/2 + gap/2``, all others with ``- gap/2``.
 
-
-def check_gap(gap: float) -> None:
-    """A gap is a positive number of at most 1."""
-    if not 0.0 < gap <= 1.0:
-        raise InvalidParameter(f"gap is {gap!r}; expected a number above 0, at most 1")
-
-
-def _means(means: ArrayLike) -> NDArray[np.float64]:
-    try:
-        array = np.array(means, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InvalidParameter(f"means are {means!r}; expected one number from 0 to 1 for each arm") from None
-    if array.ndim != 1 or array.size == 0 or not np.all((array >= 0.0) & (array <= 1.0)):
-        raise InvalidParameter("means must be one number from 0 to 1 for each arm, shape (N,)")
-    array.flags.writeable = False
-    return array
+    >>> one_bad_arm(3).means.tolist()
+    [0.5625, 0.4375, 0.4375]
+    """
+    n_arms = whole("n_arms", n_arms)
+    low, high = levels_around(0.5, gap_within(gap))
+    means = np.full(n_arms, low)
+    means[arm_of(n_arms, bad_arm)] = high
+    return stochastic(means, name=name)
 
 
 def _clipped_means(centres: NDArray[np.float64], width: float) -> NDArray[np.float64]:
     """``E min(1, max(0, c + width Z))`` in closed form."""
-    return np.array([_ramp(c / width, width) - _ramp((c - 1.0) / width, width) for c in centres])
+    ramps = (_ramp(c / width, width) - _ramp((c - 1.0) / width, width) for c in centres.tolist())
+    return np.array([min(1.0, max(0.0, ramp)) for ramp in ramps])
 
 
 def _ramp(u: float, width: float) -> float:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from allworlds.theory import Check
-from allworlds.workflows.verify import proof, regulariser, sharp_proof, theorems
+from allworlds.workflows.verify import proof, regulariser, sharp_proof, theorems, traces
 from allworlds.workflows.verify.instances import LONG_HORIZON, Instances
 from allworlds.workflows.verify.statement import Outcome, Statement
 
@@ -22,6 +22,7 @@ GROUPS = {
     "proof": proof.STATEMENTS,
     "sharp proof": sharp_proof.STATEMENTS,
     f"theorems on runs of {LONG_HORIZON} rounds": theorems.STATEMENTS,
+    f"theorems on played traces of {traces.HORIZON:,} rounds": traces.STATEMENTS,
 }
 
 Scale = Literal["quick", "full"]

@@ -1,0 +1,94 @@
+"""``allworlds race``: play the paper's learner and its rivals, print a table, write a report."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from allworlds.cli.progress import progress
+from allworlds.cli.sentences import sentences
+
+if TYPE_CHECKING:
+    from allworlds.workflows.race import RaceResult
+
+Several = list[str] | None
+
+
+def race(
+    graph: Annotated[
+        str | None, typer.Option(help="Who sees whom.", show_default="disjoint-cliques:10x10", metavar="SPEC")
+    ] = None,
+    world: Annotated[
+        Several, typer.Option(help="A world; repeat for several.", show_default="three of them", metavar="SPEC")
+    ] = None,
+    learner: Annotated[
+        Several, typer.Option(help="A learner; repeat for several.", show_default="six of them", metavar="SPEC")
+    ] = None,
+    horizon: Annotated[int | None, typer.Option(min=1, help="Rounds of a run.", show_default="30000")] = None,
+    seeds: Annotated[int | None, typer.Option(min=1, help="Runs of a learner in a world.", show_default="10")] = None,
+    first_seed: Annotated[int, typer.Option(min=0, help="The first of the seeds.")] = 0,
+    out: Annotated[Path, typer.Option(help="Folder of the report and of all finished cells.")] = Path("race-report"),
+    jobs: Annotated[int | None, typer.Option(min=1, help="Threads.", show_default="all cores")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Every learner, more worlds, 100000 rounds, 20 seeds.")] = False,
+    report: Annotated[bool, typer.Option(help="Draw figures and write report.html.")] = True,
+) -> None:
+    """Let learners race in several worlds; print who did how well and write DIR/report.html.
+
+    Specs are names with parameters, such as disjoint-cliques:10x10, stochastic:gap=0.125 or
+    tsallis-shannon-sharp:kappa=0.25. allworlds learners and allworlds worlds list the names. An interrupted race goes
+    on where it stopped when it is started again with the same options.
+    """
+    with sentences():
+        from allworlds.workflows.race import CellsFailed, Race, RaceInterrupted, full_race, run_race
+
+        asked = {"graph": graph, "worlds": world, "learners": learner, "horizon": horizon, "seeds": seeds}
+        chosen: dict[str, Any] = full_race() if full else {}
+        chosen |= {key: tuple(value) if isinstance(value, list) else value for key, value in asked.items() if value}
+        config = Race(**chosen, first_seed=first_seed, jobs=jobs)
+        try:
+            with progress() as on_progress:
+                result = run_race(config, out, on_progress, report=report)
+        except RaceInterrupted as interruption:
+            typer.echo(
+                f"interrupted: {interruption.kept} of {interruption.total} cells are kept in '{out / 'cells'}'; "
+                f"to go on, type: {_typed()}",
+                err=True,
+            )
+            raise typer.Exit(130) from None
+        except CellsFailed as failure:
+            typer.echo(f"error: {failure}", err=True)
+            raise typer.Exit(1) from None
+        if as_json:
+            typer.echo(json.dumps(result.to_dict(), allow_nan=False))
+        else:
+            _print_result(result)
+
+
+def _typed() -> str:
+    """The command as it was typed."""
+    return shlex.join(["allworlds", *sys.argv[1:]])
+
+
+def _print_result(result: RaceResult) -> None:
+    from rich.console import Console
+    from rich.text import Text
+
+    from allworlds.cli.race_table import headline, world_table
+
+    screen = Console(highlight=False)
+    for spec in result.race.worlds:
+        screen.print(Text(spec, style="bold"))
+        screen.print(world_table(result, spec))
+    screen.print(Text("Worst ratio over worlds: mean regret over the best rival's, where it is largest", style="bold"))
+    screen.print(headline(result))
+    story, seconds = result.story, result.seconds
+    runs = len(result.standings) * len(story.seeds)
+    screen.print(Text(f"{runs} runs of {story.horizon:,} rounds on {story.graph}; {seconds:.0f} s."))
+    if result.report is not None:
+        screen.print(Text(f"report: {result.report}"))

@@ -1,0 +1,123 @@
+"""Graphs by name: ``make_graph("disjoint-cliques:10x10")``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from allworlds.errors import InvalidParameter
+from allworlds.graphs import families, random_families
+from allworlds.graphs.files import read_graph
+from allworlds.graphs.graph import FeedbackGraph
+from allworlds.specs import Kind, Recipe, build, parse_spec
+
+COUNT: dict[str, Kind] = {"n": "integer"}
+
+
+def make_graph(spec: str) -> FeedbackGraph:
+    """The graph that a spec names; see :mod:`allworlds.specs` for the grammar.
+
+    >>> make_graph("disjoint-cliques:1,2,4")
+    FeedbackGraph(7 arms, 7 edges)
+    >>> make_graph("lu-gadgets").n_arms
+    30
+    """
+    return build(parse_spec(spec), GRAPHS, "graph")
+
+
+def _cliques(
+    n_cliques: int | None = None, size: int | None = None, sizes: Sequence[int] | None = None
+) -> FeedbackGraph:
+    """``10x10`` or a list of sizes."""
+    if (sizes is None) == (n_cliques is None) or (n_cliques is None) != (size is None):
+        raise InvalidParameter(
+            "disjoint-cliques takes a number of cliques and their size, 'disjoint-cliques:10x10', or the size of "
+            "each, 'disjoint-cliques:1,2,4'"
+        )
+    return families.disjoint_cliques(list(sizes)) if sizes else families.disjoint_cliques(n_cliques or 0, size)
+
+
+GRAPHS: dict[str, Recipe[FeedbackGraph]] = {
+    recipe.name: recipe
+    for recipe in (
+        Recipe(
+            "disjoint-cliques",
+            _cliques,
+            "groups of arms that see each other; a list gives each group's size",
+            "disjoint-cliques:10x10",
+            {"n_cliques": "integer", "size": "integer", "sizes": "integers"},
+            gathers="sizes",
+        ),
+        Recipe("bandit", families.bandit, "an arm sees only itself", "bandit:10", COUNT, ("n",)),
+        Recipe(
+            "full-information",
+            families.full_information,
+            "everyone sees everyone",
+            "full-information:30",
+            COUNT,
+            ("n",),
+        ),
+        Recipe("star", families.star, "arm 0 sees all and is seen by all", "star:10", COUNT, ("n",)),
+        Recipe("path", families.path, "arms in a row", "path:10", COUNT, ("n",)),
+        Recipe("cycle", families.cycle, "arms in a ring", "cycle:5", COUNT, ("n",)),
+        Recipe(
+            "grid",
+            families.grid,
+            "arms on a board",
+            "grid:5x6",
+            {"rows": "integer", "columns": "integer"},
+            ("rows", "columns"),
+        ),
+        Recipe("lu-gadgets", families.lu_gadgets, "30 arms whose cliques outnumber independent sets", "lu-gadgets"),
+        Recipe(
+            "mycielski-complement",
+            families.mycielski_complement,
+            "no three arms apart, yet many cliques: the worst case for covers",
+            "mycielski-complement:4",
+            {"k": "integer"},
+            ("k",),
+        ),
+        Recipe(
+            "erdos-renyi",
+            random_families.erdos_renyi,
+            "every two arms see each other with probability p",
+            "erdos-renyi:30,p=0.4,seed=1",
+            {"n": "integer", "p": "number", "seed": "integer"},
+            ("n", "p", "seed"),
+        ),
+        Recipe(
+            "stochastic-blocks",
+            random_families.stochastic_blocks,
+            "communities, dense inside and sparse between",
+            "stochastic-blocks:10,10,10,p_in=0.9,p_out=0.05,seed=1",
+            {"sizes": "integers", "p_in": "number", "p_out": "number", "seed": "integer"},
+            ("sizes", "p_in", "p_out", "seed"),
+            gathers="sizes",
+        ),
+        Recipe(
+            "random-interval",
+            random_families.random_interval,
+            "intervals of one length that meet",
+            "random-interval:40,length=0.1,seed=1",
+            {"n": "integer", "length": "number", "seed": "integer"},
+            ("n", "length", "seed"),
+        ),
+        Recipe(
+            "random-unit-disk",
+            random_families.random_unit_disk,
+            "points of the unit square at most a radius apart",
+            "random-unit-disk:40,radius=0.2,seed=1",
+            {"n": "integer", "radius": "number", "seed": "integer"},
+            ("n", "radius", "seed"),
+        ),
+        Recipe(
+            "barabasi-albert",
+            random_families.barabasi_albert,
+            "arms that link to popular arms",
+            "barabasi-albert:40,m=2,seed=1",
+            {"n": "integer", "m": "integer", "seed": "integer"},
+            ("n", "m", "seed"),
+        ),
+        Recipe("file", read_graph, "an edge list or GraphML", "file:graph.txt", {"path": "path"}, ("path",)),
+    )
+}
+"""The graphs by name, in the order in which they are listed."""

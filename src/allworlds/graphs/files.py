@@ -1,0 +1,87 @@
+"""Graphs from files: an edge list, which any editor writes, or GraphML.
+
+An edge list has two arms a line, with spaces or a comma between; a line with one arm says that it is there. What
+follows a ``#`` is a comment. Arms are known by number if they are exactly 0, 1, 2, …; otherwise by their labels.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from allworlds.errors import InvalidGraph, MissingExtra
+from allworlds.graphs.graph import FeedbackGraph
+
+GRAPHML = (".graphml", ".xml")
+
+
+def read_graph(path: str | Path) -> FeedbackGraph:
+    """The graph in a file: GraphML if it ends in ``.graphml`` or ``.xml``, else an edge list.
+
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "ads.txt"
+    >>> _ = file.write_text("shoes boots  # seen together\\nhats\\n")
+    >>> graph = read_graph(file)
+    >>> graph, graph.labels
+    (FeedbackGraph(3 arms, 1 edge), ('shoes', 'boots', 'hats'))
+    """
+    file = Path(path)
+    if not file.is_file():
+        raise InvalidGraph(f"there is no file '{file}'; name an edge list or a GraphML file")
+    if file.suffix.lower() in GRAPHML:
+        return _read_graphml(file)
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise InvalidGraph(f"'{file}' is no text; expected an edge list, or a file that ends in .graphml") from None
+    except OSError as error:
+        raise InvalidGraph(f"cannot read '{file}': {error.strerror}") from None
+    return _from_lines(file, text.splitlines())
+
+
+def _from_lines(file: Path, lines: list[str]) -> FeedbackGraph:
+    pairs: list[tuple[str, str]] = []
+    names: dict[str, None] = {}
+    for number, line in enumerate(lines, start=1):
+        arms = line.partition("#")[0].replace(",", " ").split()
+        if len(arms) > 2:
+            raise InvalidGraph(
+                f"line {number} of '{file}' has {len(arms)} columns; expected two arms that see each other, or one arm"
+            )
+        names.update(dict.fromkeys(arms))
+        if len(arms) == 2:
+            pairs.append((arms[0], arms[1]))
+    if not names:
+        raise InvalidGraph(f"'{file}' names no arm; expected two arms that see each other a line")
+    labels = _labels(list(names))
+    place = {str(label): arm for arm, label in enumerate(labels)}
+    return FeedbackGraph(len(labels), [(place[one], place[other]) for one, other in pairs], labels)
+
+
+def _labels(names: list[str]) -> list[int] | list[str]:
+    """Whole numbers in their order, other names in the order of the file.
+
+    >>> _labels(["2", "0", "1"]), _labels(["b", "1"])
+    ([0, 1, 2], ['b', '1'])
+    """
+    if all(name.isascii() and name.isdigit() and str(int(name)) == name for name in names):
+        return sorted(int(name) for name in names)
+    return names
+
+
+def _read_graphml(file: Path) -> FeedbackGraph:
+    try:
+        import networkx
+    except ImportError:
+        raise MissingExtra('networkx is not installed; pip install "allworlds[networkx]" brings it') from None
+    try:
+        graph = networkx.read_graphml(file)
+    except Exception as error:  # the parser's own errors are many
+        raise InvalidGraph(f"'{file}' is no GraphML that networkx can read: {error}") from None
+    if graph.is_directed():
+        raise InvalidGraph(f"the graph in '{file}' is directed, but feedback must be mutual; write it undirected")
+    names = [str(node) for node in graph.nodes]
+    if not names:
+        raise InvalidGraph(f"the graph in '{file}' has no nodes; a feedback graph has at least one arm")
+    labels = _labels(names)
+    place = {str(label): arm for arm, label in enumerate(labels)}
+    return FeedbackGraph(len(labels), [(place[str(one)], place[str(other)]) for one, other in graph.edges()], labels)

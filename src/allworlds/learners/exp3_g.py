@@ -1,0 +1,187 @@
+"""EXP3.G: exponential weights with a share of uniform play, for any graph in which every arm can be seen.
+
+The idea. Follow exponential weights on the estimated losses, but give a share ``gamma_t`` of every draw to all arms
+alike, so that each arm is seen with some least probability; divide a seen loss by the probability ``P_t(i)`` that it
+was seen:
+
+    q_t ∝ exp(-eta_t Lhat_{t-1}),      p_t = (1 - gamma_t) q_t + gamma_t / N,      eta_t = 2 gamma_t,
+    Lhat_i += l_i / P_t(i)   for every arm i that is seen,   P_t(i) = sum of p_t over the neighbourhood of i,
+    gamma_t = min{1 / sqrt(alpha T), 1/2}.
+
+The regret is at most about ``sqrt(alpha T) log(N T)`` against any losses, ``alpha`` the independence number (Alon,
+Cesa-Bianchi, Dekel and Koren, "Online learning with feedback graphs: beyond bandits", COLT 2015: their rule for
+strongly observable graphs, of which ours, undirected with loops, are the simplest). Two things are ours. Without a
+horizon the round ``t`` stands for ``T``, and the distribution is computed afresh from all losses (the paper multiplies
+the last one); their constants are not claimed for this. And ``alpha`` is hard to compute: the number of cliques of the
+cover, which is never below it, stands for it unless it is given.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from allworlds.graphs import CliqueCover
+from allworlds.kernels.jit import jit
+from allworlds.learners.base import Learner
+from allworlds.learners.checks import check_cover, whole
+from allworlds.learners.dispatch import Sight, graph_sight, serves
+from allworlds.learners.weights import exponential_weights, pick
+
+ROUND = 0
+"""The place in ``State.clock``."""
+
+
+class Rates(NamedTuple):
+    """The scalars of the learner, for kernels."""
+
+    independence: float
+    horizon: float
+    """0 where it is not known."""
+
+
+class State(NamedTuple):
+    """What the next round needs; the distribution follows from losses and round."""
+
+    cumulative_losses: NDArray[np.float64]
+    """(N,) ``Lhat``."""
+    distribution: NDArray[np.float64]
+    """(N,) ``p_t`` of the coming round."""
+    clock: NDArray[np.float64]
+    """(1,) round."""
+    sight: Sight
+    rates: Rates
+
+
+class Ticket(NamedTuple):
+    """One choice, with all that its estimate needs."""
+
+    arm: int
+    probability: float
+    divisors: NDArray[np.float64]
+    """``P_t(i)`` of the arms that are seen, in their order."""
+    round: int
+
+
+@dataclass(frozen=True)
+class Exp3G(Learner):
+    """EXP3.G on an undirected graph, anytime unless a horizon is given.
+
+    ``independence`` is the independence number of the graph, or a bound above it; the default is the number of
+    cliques of the cover.
+
+    >>> from allworlds.graphs import clique_cover, star
+    >>> learner = Exp3G(clique_cover(star(5)))
+    >>> state = learner.init()
+    >>> ticket = learner.draw(state, 0.0, 0.0)
+    >>> ticket.arm, learner.observes(ticket.arm)
+    (0, array([0, 1, 2, 3, 4]))
+    >>> learner.update(state, ticket, np.array([1.0, 1.0, 0.0, 1.0, 1.0]))
+    >>> learner.distribution(state).argmax()
+    np.int64(2)
+    """
+
+    name: ClassVar[str] = "exp3-g"
+    ticket_class: ClassVar[type] = Ticket
+    saved: ClassVar[tuple[str, ...]] = ("cumulative_losses", "clock")
+
+    cover: CliqueCover
+    horizon: int | None = None
+    independence: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what is no cover or no whole number."""
+        check_cover(self.cover)
+        for name in ("horizon", "independence"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, whole(name, getattr(self, name)))
+
+    def init(self) -> State:
+        """No losses, round one."""
+        state = State(
+            cumulative_losses=np.zeros(self.n_arms),
+            distribution=np.empty(self.n_arms),
+            clock=np.array([1.0]),
+            sight=graph_sight(self.graph),
+            rates=Rates(float(self.independence or self.cover.n_cliques), float(self.horizon or 0)),
+        )
+        resolve(state)
+        return state
+
+    def distribution(self, state: State) -> NDArray[np.float64]:
+        """(N,) the probability of each arm in the coming round."""
+        return state.distribution.copy()
+
+    def unpack(self, arrays: dict[str, NDArray[np.float64]]) -> State:
+        """The state as it was; the distribution is computed again."""
+        state: State = super().unpack(arrays)
+        resolve(state)
+        return state
+
+
+# --- kernels --------------------------------------------------------------------------------------------
+
+
+@jit
+def draw(state: State, first: float, second: float) -> Ticket:
+    """Draw ``I_t`` from ``p_t``; note ``P_t(i)`` of what it shows."""
+    arm = pick(state.distribution, first)
+    sight = state.sight
+    divisors = chances_of_seen(state.distribution, arm, sight.where, sight.starts, sight.order)
+    return Ticket(arm, float(state.distribution[arm]), divisors, int(state.clock[ROUND]))
+
+
+@jit
+def chances_of_seen(
+    p: NDArray[np.float64],
+    arm: int,
+    where: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    order: NDArray[np.int64],
+) -> NDArray[np.float64]:
+    """``P(i)`` of every arm ``i`` that ``arm`` shows; arms that share a list, as in a clique, share the sum."""
+    start = starts[where[arm]]
+    chances = np.empty(starts[where[arm] + 1] - start)
+    summed, mass = -1, 0.0
+    for j in range(chances.size):
+        w = where[order[start + j]]
+        if w != summed:
+            summed, mass = w, 0.0
+            for k in range(starts[w], starts[w + 1]):
+                mass += p[order[k]]
+        chances[j] = mass
+    return chances
+
+
+@jit
+def update(state: State, ticket: Ticket, losses: NDArray[np.float64]) -> None:
+    """``Lhat_i += l_i / P_t(i)`` on the arms that are seen, then the next round's distribution."""
+    start = state.sight.starts[state.sight.where[ticket.arm]]
+    for j in range(losses.size):
+        state.cumulative_losses[state.sight.order[start + j]] += losses[j] / ticket.divisors[j]
+    state.clock[ROUND] += 1.0
+    resolve(state)
+
+
+@jit
+def resolve(state: State) -> None:
+    """``p = (1 - gamma) q + gamma / N`` with ``q ∝ exp(-2 gamma Lhat)``."""
+    p, rates = state.distribution, state.rates
+    rounds = rates.horizon if rates.horizon > 0.0 else state.clock[ROUND]
+    share = min(1.0 / math.sqrt(rates.independence * rounds), 0.5)
+    exponential_weights(state.cumulative_losses, 2.0 * share, p)
+    for i in range(p.size):
+        p[i] = (1.0 - share) * p[i] + share / p.size
+
+
+@jit
+def seen_by(state: State) -> Sight:
+    """An arm shows its neighbours."""
+    return state.sight
+
+
+serves(State, draw, update, seen_by)

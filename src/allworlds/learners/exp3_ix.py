@@ -1,0 +1,201 @@
+"""Exponential weights that see by the graph: Exp3-IX, and Exp3-SET as its limit.
+
+The idea. Draw an arm with probability falling exponentially in its estimated loss. Whoever draws an arm sees its
+neighbours; so arm ``i`` is seen with probability ``P_t(i)``, the mass of its neighbourhood, and its loss is divided
+by it. Implicit exploration adds a little to the divisor: a small bias, and estimates that cannot explode:
+
+    p_t ∝ exp(-eta_t Lhat_{t-1}),        Lhat_i += l_i / (P_t(i) + gamma_t)   for every arm i that is seen,
+    eta_t = gamma_t = sqrt(log N / (N + Q_1 + ... + Q_{t-1})),   Q_t = sum_i p_t(i) / (P_t(i) + gamma_t).
+
+``Q_t`` is at most about the independence number ``alpha``, so the regret is about ``sqrt(alpha T)`` up to logarithms,
+against any losses, and nothing must be told (Kocák, Neu, Valko and Munos, "Efficient learning by implicit
+exploration in bandit problems with side observations", NeurIPS 2014). Rule and rate are
+written from memory and were not compared with the print. The printed rule of the sequel on noisy observations (Kocák,
+Neu and Valko, AISTATS 2016) has the same form of estimate and of rate, with other constants.
+
+``implicit=False`` leaves ``gamma_t = 0`` everywhere. That is Exp3-SET (Alon, Cesa-Bianchi, Gentile and Mansour, "From
+bandits to experts", NeurIPS 2013), whose authors tune one rate ``sqrt(2 log N / (alpha T))`` for the whole run; the
+adaptive rate of the same form as above is ours, and their constant is not claimed for it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from allworlds.graphs import CliqueCover
+from allworlds.kernels.jit import jit
+from allworlds.learners.base import Learner
+from allworlds.learners.checks import check_cover, flag
+from allworlds.learners.dispatch import Sight, graph_sight, serves
+from allworlds.learners.weights import exponential_weights, pick
+
+ROUND, SPENT, SPREAD, BONUS = 0, 1, 2, 3
+"""Places in ``State.clock``."""
+
+
+class Rates(NamedTuple):
+    """The scalars of the learner, for kernels."""
+
+    log_arms: float
+    implicit: float
+    """1 where the bonus is added to the divisor, 0 where not."""
+
+
+class State(NamedTuple):
+    """What the next round needs; everything but losses, round and spent follows from these three."""
+
+    cumulative_losses: NDArray[np.float64]
+    """(N,) ``Lhat``."""
+    distribution: NDArray[np.float64]
+    """(N,) ``p_t`` of the coming round."""
+    observed: NDArray[np.float64]
+    """``P_t`` of the coming round: for each list of the sight, the mass of the arms in it."""
+    clock: NDArray[np.float64]
+    """(4,) round, the sum of the past ``Q``, the coming round's ``Q`` and ``gamma``."""
+    sight: Sight
+    rates: Rates
+
+
+class Ticket(NamedTuple):
+    """One choice, with all that its estimate needs."""
+
+    arm: int
+    probability: float
+    divisors: NDArray[np.float64]
+    """``P_t(i) + gamma_t`` of the arms that are seen, in their order."""
+    spread: float
+    """``Q_t``."""
+    round: int
+
+
+@dataclass(frozen=True)
+class Exp3IX(Learner):
+    """Exp3-IX on a feedback graph, or Exp3-SET with ``implicit=False``; the cover is kept for its graph only.
+
+    >>> from allworlds.graphs import clique_cover, star
+    >>> learner = Exp3IX(clique_cover(star(4)))
+    >>> state = learner.init()
+    >>> ticket = learner.draw(state, 0.3, 0.0)
+    >>> ticket.arm, learner.observes(ticket.arm)
+    (1, array([0, 1]))
+    >>> learner.update(state, ticket, np.array([1.0, 0.0]))
+    >>> learner.distribution(state).argmin()
+    np.int64(0)
+    """
+
+    name: ClassVar[str] = "exp3-ix"
+    ticket_class: ClassVar[type] = Ticket
+    saved: ClassVar[tuple[str, ...]] = ("cumulative_losses", "clock")
+
+    cover: CliqueCover
+    implicit: bool = True
+
+    def __post_init__(self) -> None:
+        """Refuse what is no cover or no flag."""
+        check_cover(self.cover)
+        flag("implicit", self.implicit)
+
+    @property
+    def title(self) -> str:
+        """The registry name of either kind."""
+        return self.name if self.implicit else "exp3-set"
+
+    def init(self) -> State:
+        """No losses, round one."""
+        sight = graph_sight(self.graph)
+        state = State(
+            cumulative_losses=np.zeros(self.n_arms),
+            distribution=np.empty(self.n_arms),
+            observed=np.empty(sight.starts.size - 1),
+            clock=np.array([1.0, 0.0, 0.0, 0.0]),
+            sight=sight,
+            rates=Rates(math.log(self.n_arms), float(self.implicit)),
+        )
+        resolve(state)
+        return state
+
+    def distribution(self, state: State) -> NDArray[np.float64]:
+        """(N,) the probability of each arm in the coming round."""
+        return state.distribution.copy()
+
+    def unpack(self, arrays: dict[str, NDArray[np.float64]]) -> State:
+        """The state as it was; what follows from the losses is computed again."""
+        state: State = super().unpack(arrays)
+        resolve(state)
+        return state
+
+
+# --- kernels --------------------------------------------------------------------------------------------
+
+
+@jit
+def draw(state: State, first: float, second: float) -> Ticket:
+    """Draw ``I_t`` from ``p_t``; note ``P_t(i) + gamma_t`` of what it shows."""
+    sight = state.sight
+    arm = pick(state.distribution, first)
+    where = sight.where[arm]
+    start = sight.starts[where]
+    divisors = np.empty(sight.starts[where + 1] - start)
+    bonus = state.rates.implicit * state.clock[BONUS]
+    for j in range(divisors.size):
+        divisors[j] = state.observed[sight.where[sight.order[start + j]]] + bonus
+    probability, spread = float(state.distribution[arm]), float(state.clock[SPREAD])
+    return Ticket(arm, probability, divisors, spread, int(state.clock[ROUND]))
+
+
+@jit
+def update(state: State, ticket: Ticket, losses: NDArray[np.float64]) -> None:
+    """``Lhat_i += l_i / (P_t(i) + gamma_t)`` on the arms that are seen, then the next round's distribution."""
+    start = state.sight.starts[state.sight.where[ticket.arm]]
+    for j in range(losses.size):
+        state.cumulative_losses[state.sight.order[start + j]] += losses[j] / ticket.divisors[j]
+    state.clock[ROUND] += 1.0
+    state.clock[SPENT] += ticket.spread
+    resolve(state)
+
+
+@jit
+def resolve(state: State) -> None:
+    """The coming round's ``p``, ``P``, ``gamma`` and ``Q``."""
+    p, observed, clock, sight = state.distribution, state.observed, state.clock, state.sight
+    rate = math.sqrt(state.rates.log_arms / (p.size + clock[SPENT]))
+    exponential_weights(state.cumulative_losses, rate, p)
+    neighbourhood_masses(sight.starts, sight.order, p, observed)
+    clock[BONUS] = rate
+    clock[SPREAD] = spread_of(p, observed, sight.where, state.rates.implicit * rate)
+
+
+@jit
+def neighbourhood_masses(
+    starts: NDArray[np.int64], order: NDArray[np.int64], p: NDArray[np.float64], out: NDArray[np.float64]
+) -> None:
+    """``P(w) = sum of p_j for j in list w``; in an undirected graph who is seen by ``i`` sees ``i``."""
+    for w in range(out.size):
+        mass = 0.0
+        for j in range(starts[w], starts[w + 1]):
+            mass += p[order[j]]
+        out[w] = mass
+
+
+@jit
+def spread_of(p: NDArray[np.float64], observed: NDArray[np.float64], where: NDArray[np.int64], bonus: float) -> float:
+    """``Q = sum_i p_i / (P(i) + gamma)``; an arm whose probability is too small for a double adds nothing."""
+    spread = 0.0
+    for i in range(p.size):
+        if p[i] > 0.0:
+            spread += p[i] / (observed[where[i]] + bonus)
+    return spread
+
+
+@jit
+def seen_by(state: State) -> Sight:
+    """An arm shows its neighbours."""
+    return state.sight
+
+
+serves(State, draw, update, seen_by)

@@ -1,0 +1,40 @@
+"""Exponential weights and a draw from a distribution: two kernels that several learners share."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from allworlds.kernels.jit import jit
+
+# --- kernels --------------------------------------------------------------------------------------------
+
+
+@jit
+def exponential_weights(losses: NDArray[np.float64], rate: float, out: NDArray[np.float64]) -> None:
+    """``out_i = exp(-rate L_i) / sum_j exp(-rate L_j)``, (N,), from the lowest loss, so that nothing overflows."""
+    lowest = losses[0]
+    for i in range(1, losses.size):
+        lowest = min(lowest, losses[i])
+    total = 0.0
+    for i in range(losses.size):
+        out[i] = math.exp(-rate * (losses[i] - lowest))
+        total += out[i]
+    for i in range(losses.size):
+        out[i] /= total
+
+
+@jit
+def pick(distribution: NDArray[np.float64], uniform: float) -> int:
+    """The arm at which the running sum passes ``uniform``; what rounding leaves over goes to the likeliest arm."""
+    rest = uniform
+    likeliest = 0
+    for i in range(distribution.size):
+        rest -= distribution[i]
+        if rest < 0.0:
+            return i
+        if distribution[i] > distribution[likeliest]:
+            likeliest = i
+    return likeliest

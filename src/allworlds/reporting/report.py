@@ -1,0 +1,163 @@
+"""One page that tells a race: it opens from disk, and needs no network and no script."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+from html import escape
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from allworlds.reporting.canvas import house_style, save
+from allworlds.reporting.lines import theory_lines
+from allworlds.reporting.race_figures import headline_figure, mass_figure, regret_figure
+from allworlds.reporting.story import Story, title_of
+from allworlds.reporting.tables import ratio_table, standing_table
+from allworlds.reporting.words import about_world, finding, why_the_paper_is_slow
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+PAPER = "tsallis-shannon-paper"
+
+
+def write_report(story: Story, folder: Path) -> Path:
+    """Write ``report.html``, and each figure as SVG and PDF in ``figures/``; give the path of the page."""
+    figures = draw_figures(story)
+    (folder / "figures").mkdir(parents=True, exist_ok=True)
+    for name, figure in figures.items():
+        for suffix in ("svg", "pdf"):
+            save(figure, folder / "figures" / f"{name}.{suffix}")
+    page = folder / "report.html"
+    part = page.with_name(f"report.html.{os.getpid()}.part")
+    part.write_text(make_page(story, {name: inline_svg(figure) for name, figure in figures.items()}), encoding="utf-8")
+    part.replace(page)
+    return page
+
+
+def draw_figures(story: Story) -> dict[str, Figure]:
+    """The figures by the name of their files: the headline, each world's regret, the masses."""
+    figures = {"headline": headline_figure(story)}
+    for number, world in enumerate(story.worlds, start=1):
+        figures[world_name(number, world)] = regret_figure(story, world)
+    masses = mass_figure(story)
+    return figures | ({} if masses is None else {"masses": masses})
+
+
+def world_name(number: int, world: str) -> str:
+    """A file name for a world's figure.
+
+    >>> world_name(1, "stochastic:gap=0.125")
+    'world-1-stochastic'
+    """
+    return f"world-{number}-{world.partition(':')[0]}"
+
+
+def inline_svg(figure: Figure) -> str:
+    """The figure as an SVG element that can stand in a page: no header, no metadata, as wide as its place."""
+    text = io.StringIO()
+    with house_style():
+        figure.savefig(text, format="svg", metadata={"Date": None})
+    svg = text.getvalue()[text.getvalue().index("<svg") :]
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    return re.sub(
+        r'(<svg[^>]*?) width="[^"]*"', r"\1", re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", svg, count=1), count=1
+    )
+
+
+def make_page(story: Story, svgs: dict[str, str]) -> str:
+    """The whole page."""
+    css = resources.files("allworlds.reporting").joinpath("page.css").read_text(encoding="utf-8")
+    graph, cover = story.graph, story.cover
+    where = (
+        f"{len(story.learners)} learners, {len(story.worlds)} worlds, {story.horizon:,} rounds, "
+        f"{len(story.seeds)} seeds; graph {graph}: {cover.n_arms} arms in {cover.n_cliques} cliques"
+    )
+    parts = [
+        "<h1>The race: who is good in every world?</h1>",
+        f'<p class="where">{escape(where)}</p>',
+        f'<p class="finding">{escape(finding(story))}</p>',
+        _headline(story, svgs["headline"]),
+    ]
+    for number, world in enumerate(story.worlds, start=1):
+        parts.append(_world(story, world, number, svgs[world_name(number, world)]))
+    if "masses" in svgs:
+        parts.append(_masses(story, svgs["masses"]))
+    if PAPER in story.learners:
+        parts += ["<h2>Why the paper's constants are slow</h2>", f"<p>{why_the_paper_is_slow(story)}</p>"]
+    parts.append(_repeat(story))
+    body = "\n".join(parts)
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>allworlds race: {escape(graph)}</title>\n<style>\n{css}</style>\n</head>\n"
+        f"<body>\n<main>\n{body}\n</main>\n</body>\n</html>\n"
+    )
+
+
+def _figure(svg: str, described: str, caption: str) -> str:
+    labelled = svg.replace("<svg", f'<svg role="img" aria-label="{escape(described, quote=True)}"', 1)
+    return f"<figure>\n{labelled}\n<figcaption>{caption}</figcaption>\n</figure>"
+
+
+def _headline(story: Story, svg: str) -> str:
+    lines = [row.learner for row in story.ratios if not row.rival]
+    beside = f" In brackets: {', '.join(lines)}, which sees more than the graph shows and is no rival." if lines else ""
+    caption = (
+        "How far each learner falls behind in the world that suits it least. In each world its mean regret is "
+        "divided by the smallest mean regret of any rival; the largest of these ratios is drawn. A learner with a "
+        f"short bar can be used without knowing the world.{beside}"
+    )
+    described = "; ".join(f"{row.learner}: {row.ratio:.2f}" for row in story.ratios)
+    return "\n".join(
+        [
+            _figure(svg, f"Bar chart of worst ratios over worlds. {described}", escape(caption)),
+            "<h3>Ratios by world</h3>",
+            ratio_table(story),
+            "<p><b>Regret</b> is what a learner lost in mean beyond the best single arm in hindsight; less is better. "
+            "All learners meet the same losses with the same seed. Under corruption, regret counts the losses as "
+            "they were played; the tables also show it on the clean ones.</p>",
+        ]
+    )
+
+
+def _world(story: Story, world: str, number: int, svg: str) -> str:
+    lines = " ".join(line.sentence for line in theory_lines(story, world))
+    caption = (
+        f"Pseudo-regret over time: mean of {len(story.seeds)} seeds, and a band from the 10th to the 90th percentile. "
+        f"Left: linear. Right: the same on logarithmic axes, where √t has slope one half. {lines}"
+    )
+    described = "; ".join(f"{row.learner}: {row.regret.mean:.0f}" for row in story.standings_in(world))
+    return "\n".join(
+        [
+            f'<h2 id="world-{number}">{escape(title_of(world))}</h2>',
+            f"<p>{escape(about_world(world))} <code>{escape(world)}</code></p>",
+            _figure(svg, f"Regret over time. Mean regret at the end: {described}", escape(caption)),
+            standing_table(story, world),
+        ]
+    )
+
+
+def _masses(story: Story, svg: str) -> str:
+    caption = (
+        f"The probability that {story.ours} gives to each clique over time, mean of the seeds. The clique of the best "
+        "arm takes over where there is one; where the best arm changes, the largest cliques are named."
+    )
+    described = f"Areas of the clique probabilities of {story.ours} over time, a panel for each world"
+    return f"<h2>Where {escape(story.ours)} looks</h2>\n{_figure(svg, described, escape(caption))}"
+
+
+def _repeat(story: Story) -> str:
+    versions = ", ".join(f"{name} {version}" for name, version in story.versions.items())
+    seeds = f"{story.seeds[0]} to {story.seeds[-1]}" if len(story.seeds) > 1 else str(story.seeds[0])
+    facts = {"seeds": seeds, "versions": versions, "machine": story.machine}
+    listed = "".join(f"<dt>{name}</dt><dd>{escape(value)}</dd>" for name, value in facts.items())
+    return (
+        "<h2>How to repeat it</h2>\n"
+        f"<pre>{escape(story.command)}</pre>\n<dl>{listed}</dl>\n"
+        "<p>The same version on the same kind of machine gives the same numbers, whatever the number of threads; only "
+        "the speeds differ. The figures are also in <code>figures/</code> as SVG and PDF, all numbers in "
+        "<code>result.json</code>. Intervals are Student's, over seeds. Learners are compared seed by seed.</p>"
+    )

@@ -1,0 +1,138 @@
+"""Who was better, and how sure we are: intervals, worst ratios, differences on equal losses."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from allworlds.errors import InvalidParameter
+from allworlds.simulation.runs import Runs
+
+LEAST_REGRET = 1.0
+"""Ratios count a regret below one round's loss, or a negative one, as this."""
+
+
+class Estimate(NamedTuple):
+    """A mean with its 95 % interval; without an interval where there is a single run."""
+
+    mean: float
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
+class Standing:
+    """One learner in one world, at the horizon."""
+
+    world: str
+    learner: str
+    regret: Estimate
+    """Pseudo-regret on the losses as played."""
+    worst: float
+    """The largest regret of a seed."""
+    quantile_90: float
+    quantile_99: float
+    clean_regret: Estimate
+    corruption: float
+    """The mean corruption of the runs."""
+    ratio: float
+    """The mean regret over the best rival's in this world."""
+    difference: Estimate | None
+    """Regret less that of our learner, seed by seed on equal losses; None for our learner itself."""
+    rounds_per_second: float
+
+
+@dataclass(frozen=True)
+class WorstRatio:
+    """The headline of a learner: how far it falls behind the best in the world that suits it least."""
+
+    learner: str
+    ratio: float
+    world: str
+    """The world in which that happens."""
+    rival: bool
+
+
+def mean_interval(values: ArrayLike) -> Estimate:
+    """The mean of independent values and Student's 95 % interval.
+
+    >>> mean_interval([1.0, 2.0, 3.0]).mean
+    2.0
+    """
+    sample = np.asarray(values, dtype=np.float64)
+    mean = float(sample.mean())
+    if sample.size < 2:
+        return Estimate(mean, None, None)
+    half = student_quantile(sample.size - 1) * float(sample.std(ddof=1)) / math.sqrt(sample.size)
+    return Estimate(mean, mean - half, mean + half)
+
+
+def student_quantile(freedom: int) -> float:
+    """The 97.5 % quantile of Student's distribution, to two parts in a thousand.
+
+    Closed forms for one and two degrees of freedom, else Fisher's expansion around the normal quantile.
+
+    >>> round(student_quantile(9), 3)
+    2.262
+    """
+    if freedom < 1:
+        raise InvalidParameter(f"{freedom} degrees of freedom came; expected at least 1")
+    if freedom == 1:
+        return math.tan(math.pi * 0.475)
+    if freedom == 2:
+        return 0.95 * math.sqrt(2.0 / (1.0 - 0.95**2))
+    z = 1.959963984540054
+    terms = (
+        (z**3 + z) / 4.0,
+        (5 * z**5 + 16 * z**3 + 3 * z) / 96.0,
+        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384.0,
+        (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160.0,
+    )
+    return z + sum(term / float(freedom) ** power for power, term in enumerate(terms, start=1))
+
+
+def standings(runs: Sequence[Runs], ours: str, rivals: Mapping[str, bool]) -> list[Standing]:
+    """Every learner in every world, in the order of ``runs``.
+
+    ``ours`` is the learner that the others are compared with. ``rivals`` says of each learner whether it counts
+    when the best of a world is sought; one that sees more than the graph shows does not.
+    """
+    table = {(one.world, one.learner): one for one in runs}
+    rows = []
+    for one in runs:
+        everyone = [other for other in runs if other.world == one.world]
+        field = [other for other in everyone if rivals[other.learner]] or everyone
+        best = min(float(other.final.mean()) for other in field)
+        mine = table.get((one.world, ours))
+        difference = None if mine is None or one.learner == ours else mean_interval(one.final - mine.final)
+        rows.append(
+            Standing(
+                world=one.world,
+                learner=one.learner,
+                regret=mean_interval(one.final),
+                worst=float(one.final.max()),
+                quantile_90=float(np.quantile(one.final, 0.9)),
+                quantile_99=float(np.quantile(one.final, 0.99)),
+                clean_regret=mean_interval(one.clean_regret[:, -1]),
+                corruption=float(one.corruption[:, -1].mean()),
+                ratio=max(float(one.final.mean()), LEAST_REGRET) / max(best, LEAST_REGRET),
+                difference=difference,
+                rounds_per_second=one.rounds_per_second,
+            )
+        )
+    return rows
+
+
+def worst_ratios(rows: Sequence[Standing], rivals: Mapping[str, bool]) -> list[WorstRatio]:
+    """Each learner's largest ratio over the worlds, the smallest first; lines that are no rivals come last."""
+    learners = dict.fromkeys(row.learner for row in rows)
+    found = []
+    for learner in learners:
+        worst = max((row for row in rows if row.learner == learner), key=lambda row: row.ratio)
+        found.append(WorstRatio(learner, worst.ratio, worst.world, rivals[learner]))
+    return sorted(found, key=lambda one: (not one.rival, one.ratio))

@@ -1,0 +1,123 @@
+"""What a race leaves behind: its story, and the same as one JSON object."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import platform
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from allworlds import __version__
+from allworlds.reporting.story import Story
+from allworlds.simulation.comparison import Standing, WorstRatio, standings, worst_ratios
+from allworlds.simulation.runs import Runs
+from allworlds.workflows.race.config import Race
+from allworlds.workflows.race.plan import Plan
+
+
+@dataclass(frozen=True)
+class RaceResult:
+    """A finished race."""
+
+    race: Race
+    story: Story
+    seconds: float
+    """How long this start took; finished cells of an earlier one cost nothing."""
+    report: Path | None
+    """The page, if one was written."""
+
+    @property
+    def standings(self) -> tuple[Standing, ...]:
+        """Every learner in every world."""
+        return self.story.standings
+
+    @property
+    def ratios(self) -> tuple[WorstRatio, ...]:
+        """The headline: each learner's worst ratio over the worlds, the best learner first."""
+        return self.story.ratios
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON; a number that JSON cannot write is None."""
+        story = self.story
+        data = {
+            "allworlds": __version__,
+            "race": {
+                "graph": self.race.graph,
+                "n_arms": story.cover.n_arms,
+                "n_cliques": story.cover.n_cliques,
+                "worlds": list(self.race.worlds),
+                "learners": list(self.race.learners),
+                "horizon": self.race.horizon,
+                "seeds": list(story.seeds),
+            },
+            "ours": story.ours,
+            "worst_ratios": [asdict(row) for row in self.ratios],
+            "standings": [asdict(row) | _estimates(row) for row in self.standings],
+            "command": story.command,
+            "machine": story.machine,
+            "versions": dict(story.versions),
+            "report": None if self.report is None else str(self.report),
+            "timing": {"jobs": self.race.jobs or os.cpu_count() or 1, "seconds": self.seconds},
+        }
+        plain: dict[str, Any] = _plain(data)
+        return plain
+
+
+def tell(plan: Plan, runs: Sequence[Runs], folder: Path, *, seconds: float, report: bool) -> RaceResult:
+    """Compare the runs, and draw the report if it is wanted."""
+    rows = standings(runs, plan.ours, plan.rivals)
+    story = Story(
+        graph=plan.race.graph,
+        cover=plan.cover,
+        worlds=plan.worlds,
+        runs=tuple(runs),
+        standings=tuple(rows),
+        ratios=tuple(worst_ratios(rows, plan.rivals)),
+        ours=plan.ours,
+        command=plan.race.command(folder),
+        machine=f"{platform.machine()}, {os.cpu_count() or 1} cores, {platform.system()}",
+        versions=_versions(),
+    )
+    page = None
+    if report:
+        from allworlds.reporting.report import write_report
+
+        page = write_report(story, folder)
+    return RaceResult(plan.race, story, seconds, page)
+
+
+def write_result(result: RaceResult, folder: Path) -> Path:
+    """Write ``result.json``."""
+    path = folder / "result.json"
+    part = path.with_name(f"result.json.{os.getpid()}.part")
+    part.write_text(json.dumps(result.to_dict(), indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    part.replace(path)
+    return path
+
+
+def _versions() -> dict[str, str]:
+    libraries = {name: metadata.version(name) for name in ("numpy", "numba")}
+    return {"allworlds": __version__, "python": ".".join(map(str, sys.version_info[:3])), **libraries}
+
+
+def _estimates(row: Standing) -> dict[str, Any]:
+    """The estimates under the names of their parts."""
+    return {
+        "regret": row.regret._asdict(),
+        "clean_regret": row.clean_regret._asdict(),
+        "difference": None if row.difference is None else row.difference._asdict(),
+    }
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(member) for key, member in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(member) for member in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,148 @@
+"""EXP3.G against the published rule, written with dense matrices."""
+
+from __future__ import annotations
+
+import math
+
+import networkx
+import numpy as np
+import pytest
+from numba.core import config
+from scipy.special import softmax
+
+from allworlds import graphs, play
+from allworlds.errors import InvalidParameter
+from allworlds.graphs import CliqueCover, clique_cover
+from allworlds.kernels.random import uniform_pair
+from allworlds.learners import make_learner
+from allworlds.learners.exp3_g import Exp3G
+from allworlds.worlds import one_good_arm, switching
+
+N_ROUNDS = 100 if config.DISABLE_JIT else 600
+GRAPHS = {
+    "bandit": networkx.empty_graph(4),
+    "full information": networkx.complete_graph(5),
+    "cycle": networkx.cycle_graph(7),
+    "star": networkx.star_graph(5),
+    "two cliques": networkx.disjoint_union(networkx.complete_graph(4), networkx.complete_graph(2)),
+    "random": networkx.gnp_random_graph(12, 0.3, seed=4),
+}
+SHAPES = pytest.mark.parametrize("shape", list(GRAPHS))
+
+
+def cover_of(graph):
+    return clique_cover(graphs.FeedbackGraph.from_networkx(graph))
+
+
+def adjacency(graph):
+    """(N, N) with loops, by networkx."""
+    return networkx.to_numpy_array(graph) + np.eye(len(graph))
+
+
+def run(learner, n_rounds=N_ROUNDS):
+    """Yield (round, distribution, ticket, losses) and let the learner learn."""
+    state = learner.init()
+    for t in range(1, n_rounds + 1):
+        ticket = learner.draw(state, *uniform_pair(1, 9, t, 0))
+        losses = np.random.default_rng([2, t]).uniform(0.0, 1.0, learner.n_arms) ** np.arange(1, learner.n_arms + 1)
+        yield t, learner.distribution(state), ticket, losses
+        learner.update(state, ticket, losses[learner.observes(ticket.arm)])
+
+
+@SHAPES
+def test_with_a_horizon_it_is_the_published_multiplicative_rule(shape):
+    graph = GRAPHS[shape]
+    sees, n = adjacency(graph), len(graph)
+    cover = cover_of(graph)
+    gamma = min(math.sqrt(1.0 / (cover.n_cliques * 900)), 0.5)
+    q = np.full(n, 1.0 / n)
+    for _, p, ticket, losses in run(Exp3G(cover, horizon=900)):
+        expected = (1.0 - gamma) * q + gamma / n
+        assert np.allclose(p, expected, rtol=1e-9)
+        q = q * np.exp(-2.0 * gamma * sees[ticket.arm] * losses / (sees @ expected))
+        q = q / q.sum()
+
+
+@SHAPES
+def test_without_a_horizon_the_round_stands_for_it(shape):
+    graph = GRAPHS[shape]
+    sees, n = adjacency(graph), len(graph)
+    cover = cover_of(graph)
+    estimates = np.zeros(n)
+    for t, p, ticket, losses in run(Exp3G(cover)):
+        gamma = min((cover.n_cliques * t) ** -0.5, 0.5)
+        expected = (1.0 - gamma) * softmax(-2.0 * gamma * estimates) + gamma / n
+        assert np.allclose(p, expected, rtol=1e-9)
+        assert p.min() >= gamma / n * (1 - 1e-12)
+        assert ticket.probability == p[ticket.arm]
+        estimates = estimates + sees[ticket.arm] * losses / (sees @ expected)
+
+
+def test_only_the_number_of_cliques_counts_of_the_cover_and_may_be_replaced():
+    graph = graphs.cycle(6)
+    fine, coarse = CliqueCover.singletons(graph), clique_cover(graph)
+    assert (fine.n_cliques, coarse.n_cliques) == (6, 3)
+    for (_, p, *_), (_, q, *_) in zip(run(Exp3G(fine, independence=3), 50), run(Exp3G(coarse), 50), strict=True):
+        assert p.tobytes() == q.tobytes()
+    (*_, (_, p, *_)), (*_, (_, q, *_)) = run(Exp3G(fine), 50), run(Exp3G(coarse), 50)
+    assert not np.allclose(p, q)
+
+
+@SHAPES
+def test_estimates_are_unbiased(shape):
+    graph = GRAPHS[shape]
+    learner = Exp3G(cover_of(graph))
+    *_, _last = run(learner, 20)
+    state = learner.unpack({"cumulative_losses": np.linspace(0.0, 9.0, len(graph)), "clock": np.array([30.0])})
+    packed, p = learner.pack(state), learner.distribution(state)
+    losses = np.random.default_rng(1).uniform(size=len(graph))
+    edges, mean = np.concatenate([[0.0], np.cumsum(p)]), np.zeros(len(graph))
+    for arm in range(len(graph)):
+        copy = learner.unpack(packed)
+        ticket = learner.draw(copy, (edges[arm] + edges[arm + 1]) / 2, 0.0)
+        assert ticket.arm == arm
+        learner.update(copy, ticket, losses[learner.observes(arm)])
+        mean += p[arm] * (copy.cumulative_losses - packed["cumulative_losses"])
+    assert np.allclose(mean, losses, rtol=1e-9)
+
+
+def test_a_late_outcome_is_weighted_as_when_it_was_drawn():
+    graph = GRAPHS["star"]
+    learner = Exp3G(cover_of(graph))
+    state = learner.init()
+    early = learner.draw(state, 0.5, 0.0)
+    for t in range(1, 40):
+        ticket = learner.draw(state, *uniform_pair(1, 9, t, 0))
+        learner.update(state, ticket, np.linspace(0.0, 1.0, 6)[learner.observes(ticket.arm)])
+    before = state.cumulative_losses.copy()
+    learner.update(state, early, np.ones(learner.observes(early.arm).size))
+    sees = adjacency(graph)
+    expected = sees[early.arm] / (sees.sum(axis=0) / 6.0)  # the first distribution is uniform
+    assert np.allclose(state.cumulative_losses - before, expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.compiled
+def test_regret_stays_below_the_published_order_in_friendly_and_hostile_worlds():
+    """``sqrt(alpha T) log(N T)``, the order of [Alon et al. 2015], with constant 1; uniform play is above."""
+    horizon, graph = 20_000, graphs.cycle(12)
+    bound = math.sqrt(6 * horizon) * math.log(12 * horizon)
+    assert bound < 0.25 * horizon * 11 / 12
+    for world in (one_good_arm(12, gap=0.25), switching(12, gap=0.25)):
+        for learner in (Exp3G(clique_cover(graph)), Exp3G(clique_cover(graph), horizon)):
+            regrets = [play(learner, world, horizon, seed).final_regret for seed in range(5)]
+            assert max(regrets) < bound
+
+
+def test_the_registry_hands_over_horizon_and_options():
+    cover = clique_cover(graphs.cycle(5))
+    assert make_learner("exp3-g", cover=cover) == Exp3G(cover)
+    assert make_learner("exp3-g", cover=cover, horizon=70, independence=2) == Exp3G(cover, 70, 2)
+
+
+def test_what_is_no_cover_and_no_whole_number_is_refused():
+    with pytest.raises(InvalidParameter, match="expected a CliqueCover"):
+        Exp3G(graphs.cycle(5))
+    with pytest.raises(InvalidParameter, match=r"horizon is 0; expected a whole number of at least 1"):
+        Exp3G(clique_cover(graphs.cycle(5)), horizon=0)
+    with pytest.raises(InvalidParameter, match=r"independence is 2\.5; expected a whole number"):
+        Exp3G(clique_cover(graphs.cycle(5)), independence=2.5)

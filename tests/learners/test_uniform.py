@@ -1,0 +1,41 @@
+"""The null rival learns nothing and favours nobody."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from allworlds import graphs
+from allworlds.errors import InvalidParameter
+from allworlds.graphs import clique_cover
+from allworlds.learners import Uniform
+
+
+@pytest.mark.parametrize("n_arms", [1, 3, 7, 49])
+def test_an_even_grid_of_uniforms_gives_every_arm_its_share(n_arms):
+    learner = Uniform(clique_cover(graphs.bandit(n_arms)))
+    state = learner.init()
+    side = 10 * n_arms
+    arms = [learner.draw(state, (k + 0.5) / side, 0.0).arm for k in range(side)]
+    assert np.bincount(arms, minlength=n_arms).tolist() == [10] * n_arms
+
+
+@pytest.mark.parametrize("n_arms", [1, 3, 5, 49, 1000])
+def test_the_last_uniform_below_one_gives_the_last_arm(n_arms):
+    learner = Uniform(clique_cover(graphs.bandit(n_arms)))
+    assert learner.draw(learner.init(), np.nextafter(1.0, 0.0), 0.0).arm == n_arms - 1
+
+
+def test_nothing_is_learnt():
+    learner = Uniform(clique_cover(graphs.disjoint_cliques(2, 2)))
+    state = learner.init()
+    for t in range(100):
+        ticket = learner.draw(state, t / 100, 0.0)
+        assert (ticket.arm, ticket.probability, ticket.round) == (t // 25, 0.25, t + 1)
+        learner.update(state, ticket, np.array([float(ticket.arm > 0)]))
+    assert learner.distribution(state).tolist() == [0.25] * 4
+
+
+def test_what_is_no_cover_is_refused():
+    with pytest.raises(InvalidParameter, match="expected a CliqueCover"):
+        Uniform(graphs.bandit(3))

@@ -1,0 +1,115 @@
+"""A world is a pure function of (seed, round, arm), of one compiled type."""
+
+from __future__ import annotations
+
+import random
+from concurrent.futures import ThreadPoolExecutor
+
+import numba
+import numpy as np
+import pytest
+from scipy import stats
+
+from allworlds.errors import InvalidParameter
+from allworlds.worlds import corrupted, recorded, stochastic
+from instances_of_worlds import ATTACKS, CLEAN, N_ARMS, attacked, bare
+
+UNLIKELY = 1e-6
+ROUNDS = 40
+
+
+@pytest.mark.parametrize("name", CLEAN)
+def test_the_same_seed_round_and_arm_lose_the_same_in_any_order(name):
+    world = CLEAN[name]
+    at_once = bare(world, ROUNDS)
+    places = [(t, arm) for t in range(1, ROUNDS + 1) for arm in range(N_ARMS)]
+    random.Random(5).shuffle(places)
+    for t, arm in places[:60]:
+        assert world.loss(7, t, arm) == at_once.losses[t - 1, arm]
+        assert world.mean(t, arm, seed=7) == at_once.means[t - 1, arm]
+
+
+def test_the_same_seed_round_and_arm_lose_the_same_from_any_thread():
+    world = attacked("beta", "flip")
+
+    def everything(seed: int) -> np.ndarray:
+        return bare(world, 200, seed).losses
+
+    alone = [everything(seed) for seed in range(6)]
+    with ThreadPoolExecutor(max_workers=3) as pool:
+        together = list(pool.map(everything, range(6)))
+    np.testing.assert_array_equal(alone, together)
+    assert len({losses.tobytes() for losses in alone}) == 6
+
+
+@pytest.mark.parametrize("name", CLEAN)
+def test_losses_are_between_zero_and_one_and_nothing_is_tampered_with(name):
+    world = CLEAN[name]
+    everything = bare(world, 300)
+    for array in everything:
+        assert array.min() >= 0.0
+        assert array.max() <= 1.0
+    np.testing.assert_array_equal(everything.losses, everything.clean_losses)
+    np.testing.assert_array_equal(everything.means, everything.clean_means)
+    assert (world.loss(7, 3, 2), world.mean(3, 2, seed=7)) == (
+        world.clean_loss(7, 3, 2),
+        world.clean_mean(3, 2, seed=7),
+    )
+
+
+@pytest.mark.parametrize("noise", ["bernoulli", "beta", "gaussian-clipped"])
+def test_arms_rounds_and_seeds_are_independent(noise):
+    world = stochastic([0.5, 0.5], noise)
+    losses, other_seed = bare(world, 4_000).losses, bare(world, 4_000, seed=8).losses
+    pairs = {
+        "arms": (losses[:, 0], losses[:, 1]),
+        "rounds": (losses[:-1, 0], losses[1:, 0]),
+        "seeds": (losses[:, 0], other_seed[:, 0]),
+        "arm and next round": (losses[:-1, 0], losses[1:, 1]),
+    }
+    for one, other in pairs.values():
+        table = np.histogram2d(one, other, bins=2 if noise == "bernoulli" else 4)[0]
+        assert stats.chi2_contingency(table).pvalue > UNLIKELY
+
+
+def test_a_learner_with_the_same_seed_draws_other_numbers_than_the_world():
+    from allworlds.kernels.random import STREAM_LEARNER, uniform_pair
+
+    world = stochastic([0.5])
+    losses = bare(world, 4_000).losses[:, 0]
+    draws = np.array([uniform_pair(7, STREAM_LEARNER, t, 0)[0] for t in range(1, 4_001)])
+    table = np.histogram2d(losses, draws, bins=[2, 4])[0]
+    assert stats.chi2_contingency(table).pvalue > UNLIKELY
+
+
+def test_a_million_arms_cost_nothing_until_they_are_looked_at():
+    world = stochastic(np.linspace(0.25, 0.75, 1_000_000))
+    assert world.for_run(0, 10).candidates.tolist() == [0]
+    assert world.loss(0, 10**12, 999_999) in (0.0, 1.0)
+
+
+def test_all_worlds_have_one_compiled_type():
+    every = [CLEAN[name] for name in CLEAN] + [attacked(name, attack) for name in CLEAN for attack in ATTACKS]
+    types = {numba.typeof(world.for_run(1, 100)) for world in every} | {numba.typeof(world.nature) for world in every}
+    assert len(types) == 1
+    fortran = recorded(np.asfortranarray(np.zeros((3, 2), dtype=np.float32)))
+    assert {numba.typeof(fortran.for_run(1, 3))} == types
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda w: w.loss(1, 0, 0), "round is 0; expected a whole number of at least 1"),
+        (lambda w: w.loss(1, 1.5, 0), "round is 1.5"),
+        (lambda w: w.loss(1, 3, 0), "there is no round 3; 'recorded' has 2 recorded rounds"),
+        (lambda w: w.loss(1, 1, 2), "no arm 2; the arms are 0 to 1"),
+        (lambda w: w.clean_loss(1, 1, -1), "no arm -1"),
+        (lambda w: w.mean(1, True), "no arm True"),
+        (lambda w: w.loss(-1, 1, 0), "seed is -1"),
+        (lambda w: w.loss(1, 2, 0, horizon=1), "round 2 is after the horizon, 1"),
+        (lambda w: w.loss(1, 1, 0, horizon=3), "there is no round 3"),
+    ],
+)
+def test_a_place_that_is_not_there_is_refused_in_a_sentence(call, words):
+    with pytest.raises(InvalidParameter, match=words):
+        call(corrupted(recorded([[0.0, 1.0], [1.0, 0.0]]), 1, name="recorded"))
