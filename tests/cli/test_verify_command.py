@@ -60,10 +60,10 @@ def run(*arguments: str, columns: int = 80):
 
 
 def test_json_is_one_object_per_statement_with_every_field_and_nothing_else(verification):
-    result = run("--json")
+    result = run("--json", "--seed", "5")
     objects = [json.loads(line) for line in result.stdout.splitlines()]
     assert result.exit_code == 0
-    assert objects[:2] == [dataclasses.asdict(GOOD), dataclasses.asdict(VACUOUS)]
+    assert objects[:2] == [dataclasses.asdict(GOOD) | {"seed": 5}, dataclasses.asdict(VACUOUS) | {"seed": 5}]
     assert (objects[2]["right"], objects[2]["slack"], objects[2]["holds"]) == (None, None, True)
     assert result.stderr == ""
 
@@ -119,8 +119,23 @@ def test_a_pipe_gets_no_colour_codes(verification):
 
 def test_seed_and_scale_reach_the_workflow(verification):
     run("--seed", "12", "--quick")
-    run()
+    run("--seed", "0")
     assert verification.calls == [(12, "quick"), (0, "full")]
+
+
+def test_without_a_seed_a_fresh_one_is_drawn_and_said_so_that_the_run_can_be_repeated(verification):
+    texts = [" ".join(run("--quick").stdout.split()) for _ in range(3)]
+    objects = [json.loads(run("--json").stdout.splitlines()[0]) for _ in range(3)]
+    seeds = [seed for seed, _ in verification.calls]
+    for text, seed in zip(texts, seeds[:3], strict=True):
+        assert text.endswith(f"seed {seed}: allworlds verify --seed {seed} --quick repeats this")
+    assert [object["seed"] for object in objects] == seeds[3:]
+    assert len(set(seeds)) > 1
+
+
+def test_a_given_seed_is_said_too_and_repeats_at_the_same_scale(verification):
+    text = " ".join(run("--seed", "7").stdout.split())
+    assert text.endswith("seed 7: allworlds verify --seed 7 repeats this")
 
 
 @pytest.mark.parametrize("seed", ["-1", "1.5", "x"])

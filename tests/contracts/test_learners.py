@@ -22,7 +22,13 @@ from contracts.learner_contract import (
     check_state_survives_saving,
 )
 
-LEARNERS = pytest.mark.parametrize("name", sorted(BY_NAME))
+LEARNERS = pytest.mark.parametrize(
+    "name",
+    [
+        name if BY_NAME[name].exact_probability else pytest.param(name, marks=pytest.mark.compiled)  # many guesses
+        for name in sorted(BY_NAME)
+    ],
+)
 SHAPES = pytest.mark.parametrize("shape", list(COVERS))
 
 

@@ -138,7 +138,7 @@ def test_values_that_mean_nothing_are_refused_with_what_was_expected(change):
 
 @pytest.mark.parametrize("horizon", [0, -1, 1.5, 7.0, True, "7", None, NAN, np.float64(3.0)])
 def test_a_horizon_is_a_positive_integer(cover, horizon):
-    with pytest.raises(InvalidParameter, match=r"horizon is .*; expected a number of rounds, an integer of at least 1"):
+    with pytest.raises(InvalidParameter, match=r"horizon must be an integer of at least 1, but .* came"):
         Constants.paper(cover, horizon)
 
 

@@ -13,7 +13,7 @@ from allworlds.graphs import clique_cover
 from allworlds.kernels.random import uniform_pair
 from allworlds.learners import BY_NAME, LEARNERS, Hedge
 
-N_ROUNDS = 200 if config.DISABLE_JIT else 3000
+N_ROUNDS = 200 if config.DISABLE_JIT else 1000
 
 
 def test_its_weights_are_exponential_in_the_total_losses_at_the_rate_of_the_round():

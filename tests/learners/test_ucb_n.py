@@ -128,5 +128,5 @@ def test_a_hub_that_is_best_so_far_is_played_to_look_at_a_leaf_that_was_never_se
 @pytest.mark.parametrize("kind", [UCBN, UCBMaxN])
 @pytest.mark.parametrize("width", [0.0, -1.0, math.inf, math.nan, True, "2"])
 def test_a_width_that_is_no_positive_number_is_refused(kind, width):
-    with pytest.raises(InvalidParameter, match="width is .*; expected a finite number above 0"):
+    with pytest.raises(InvalidParameter, match=r"width is .*; expected a finite number above 0"):
         kind(clique_cover(graphs.bandit(2)), width)

@@ -37,5 +37,5 @@ def test_nothing_is_learnt():
 
 
 def test_what_is_no_cover_is_refused():
-    with pytest.raises(InvalidParameter, match="expected a CliqueCover"):
+    with pytest.raises(InvalidParameter, match="CliqueCover"):
         Uniform(graphs.bandit(3))

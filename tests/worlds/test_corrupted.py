@@ -130,6 +130,7 @@ def random_instances(seed: int):
     phases = rng.integers(1, 60, 4).tolist()
     yield switching(n_arms, gap=0.2, phases=phases, leaders=rng.integers(0, n_arms, 3).tolist())
     yield switching(n_arms, gap=0.2, growth=float(rng.uniform(1.1, 3.0)))
+    yield switching(n_arms, gap=0.2, phases=[10, 10])  # the second leader overtakes the first
 
 
 def assert_candidates_hold_the_best_arm(world, horizon: int, seed: int = 7) -> None:

@@ -33,6 +33,11 @@ from allworlds.learners import BY_NAME, Learner
 Losses = Mapping[Any, float] | Sequence[float] | NDArray[np.float64] | float
 
 
+def _what(decision: Decision) -> tuple[Any, ...]:
+    """What identifies a decision; its probabilities may be NaN, which equals nothing."""
+    return decision.id, decision.arm, decision.round, decision.observes
+
+
 def _plain(value: Any) -> Any:
     """A ticket's field for a file: JSON has no NaN, which stands for a probability that nobody knows."""
     return None if isinstance(value, float) and math.isnan(value) else value
@@ -253,7 +258,7 @@ class Agent:
                     f"the outcome of decision {number} was already reported, or it was voided; each is reported once"
                 )
             raise UnknownDecision(f"this agent has made no decision {number}; its last is {self._next_id - 1}")
-        if isinstance(decision, Decision) and decision != waiting[0]:
+        if isinstance(decision, Decision) and _what(decision) != _what(waiting[0]):
             raise UnknownDecision(f"decision {number} is of another agent; report it there")
         return waiting
 

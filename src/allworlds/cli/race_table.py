@@ -25,7 +25,7 @@ def world_table(result: RaceResult, world: str) -> Table:
         cells = [f"{row.regret.mean:,.0f}", interval(row.regret), f"{row.worst:,.0f}"]
         if tampered:
             cells.append(f"{row.clean_regret.mean:,.0f}")
-        cells += [f"{row.ratio:.2f}", speed(row)]
+        cells += [ratio(row.ratio), speed(row)]
         name = row.learner if result.story.rivals[row.learner] else f"({row.learner})"
         table.add_row(f"* {name}" if best else f"  {name}", *cells, style="bold" if best else None)
     return table
@@ -40,7 +40,7 @@ def headline(result: RaceResult) -> Table:
     for row in result.ratios:
         name = row.learner if row.rival else f"({row.learner})"
         ours = row.learner == result.story.ours
-        table.add_row(f"  {name}", f"{row.ratio:.2f}", titles[row.world], style="bold" if ours else None)
+        table.add_row(f"  {name}", ratio(row.ratio), titles.get(row.world or "", ""), style="bold" if ours else None)
     table.columns[2].justify = "left"
     return table
 
@@ -50,6 +50,15 @@ def interval(estimate: Estimate) -> str:
     if estimate.low is None or estimate.high is None:
         return "-"
     return f"{estimate.low:,.0f} to {estimate.high:,.0f}"
+
+
+def ratio(value: float | None) -> str:
+    """Two decimals, or a dash where a ratio says nothing.
+
+    >>> ratio(1.5), ratio(None)
+    ('1.50', '-')
+    """
+    return "-" if value is None else f"{value:.2f}"
 
 
 def speed(row: Standing) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import secrets
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -19,11 +20,14 @@ if TYPE_CHECKING:
 
     from allworlds.workflows.verify import Verdict
 
+SEEDS = 10**9  # a seed that a person can copy
 NARROW = 64  # columns; below, a table would cut its numbers
 
 
 def verify(
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the random instances.")] = 0,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="Seed of the random instances; drawn afresh and printed if not given.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per statement.")] = False,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer and smaller instances.")] = False,
 ) -> None:
@@ -33,26 +37,33 @@ def verify(
     """
     with sentences():
         from rich.console import Console
+        from rich.text import Text
 
         from allworlds.workflows.verify import verify as verdicts
 
+        chosen = secrets.randbelow(SEEDS) if seed is None else seed
         screen = Console(highlight=False)
         collected: list[Verdict] = []
         with progress(hidden=as_json and screen.is_terminal) as on_progress:
-            for verdict in verdicts(seed, scale="quick" if quick else "full", on_progress=on_progress):
+            for verdict in verdicts(chosen, scale="quick" if quick else "full", on_progress=on_progress):
                 collected.append(verdict)
                 if as_json:
-                    typer.echo(_as_json(verdict))
+                    typer.echo(_as_json(verdict, chosen))
         if not as_json:
             _print_verdicts(screen, collected)
+            screen.print(Text(_repeat(chosen, quick=quick)))
         if not collected or not all(verdict.holds for verdict in collected):
             raise typer.Exit(1)
 
 
-def _as_json(verdict: Verdict) -> str:
-    """One object on one line; a number that JSON cannot write is null."""
+def _as_json(verdict: Verdict, seed: int) -> str:
+    """One object on one line, with the seed that repeats it; a number that JSON cannot write is null."""
     fields = {name: _plain(value) for name, value in dataclasses.asdict(verdict).items()}
-    return json.dumps(fields, allow_nan=False)
+    return json.dumps(fields | {"seed": seed}, allow_nan=False)
+
+
+def _repeat(seed: int, *, quick: bool) -> str:
+    return f"seed {seed}: allworlds verify --seed {seed}{' --quick' if quick else ''} repeats this"
 
 
 def _plain(value: Any) -> Any:

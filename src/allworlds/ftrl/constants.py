@@ -13,7 +13,7 @@ import json
 import math
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -21,6 +21,7 @@ import numpy as np
 from allworlds.errors import InvalidConstants, InvalidParameter
 from allworlds.ftrl.sharp import sharp_alpha, sharp_alphas
 from allworlds.graphs import CliqueCover
+from allworlds.graphs.checks import whole_number
 from allworlds.graphs.cover import check_cover
 
 Estimator = Literal["importance", "baseline"]
@@ -83,7 +84,7 @@ class Constants:
     def paper(cls, cover: CliqueCover, horizon: int) -> Constants:
         """[EK21, Algorithm 1] as printed; the horizon ``T`` must be known."""
         check_cover(cover)
-        rounds = _horizon(horizon)
+        rounds = whole_number(horizon, "horizon", error=InvalidParameter)
         log_nt = math.log(cover.n_arms * rounds)
         return cls(
             alpha=(2.0 * (1.0 + log_nt**2),) * cover.n_cliques,  # [EK21, Lemma 2] with gamma = 1/(NT)
@@ -191,12 +192,6 @@ def _finite(name: str, value: Any) -> float:
     if not abs(number) <= LARGEST:
         raise InvalidConstants(f"{name} is {value!r}; expected a number of at most {LARGEST:g} in size")
     return number
-
-
-def _horizon(horizon: int) -> int:
-    if isinstance(horizon, bool) or not isinstance(horizon, Integral) or horizon < 1:
-        raise InvalidParameter(f"horizon is {horizon!r}; expected a number of rounds, an integer of at least 1")
-    return int(horizon)
 
 
 def _short(values: tuple[float, ...]) -> str:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from allworlds.errors import InvalidParameter
+from allworlds.graphs.checks import is_whole, whole_number
 
 
 class Partition(Protocol):
@@ -47,6 +48,7 @@ def shrunk_comparator(n_arms: int, best_arm: int, gamma: float) -> NDArray[np.fl
 
     [EK21, Lemma 4 and Lemma 9, the vector p^gamma]
     """
+    whole_number(n_arms, "n_arms", error=InvalidParameter)
     _check_arm(n_arms, best_arm)
     if not 0.0 <= gamma <= 1.0 / n_arms:
         raise InvalidParameter(
@@ -72,9 +74,7 @@ def sharp_comparator(cover: Partition, best_arm: int, horizon: int) -> NDArray[n
     """
     n_arms = sum(len(clique) for clique in cover.cliques)
     _check_arm(n_arms, best_arm)
-    if horizon < 1:
-        raise InvalidParameter(f"horizon is {horizon!r}; expected a positive number of rounds")
-    share = 1.0 / (len(cover.cliques) * horizon)
+    share = 1.0 / (len(cover.cliques) * whole_number(horizon, "horizon", error=InvalidParameter))
     comparator = np.zeros(n_arms)
     for clique in cover.cliques:
         if best_arm not in clique:
@@ -84,5 +84,5 @@ def sharp_comparator(cover: Partition, best_arm: int, horizon: int) -> NDArray[n
 
 
 def _check_arm(n_arms: int, best_arm: int) -> None:
-    if not 0 <= best_arm < n_arms:
+    if not is_whole(best_arm) or not 0 <= best_arm < n_arms:
         raise InvalidParameter(f"best_arm is {best_arm!r}; expected an arm from 0 to {n_arms - 1}")

@@ -177,7 +177,7 @@ def tsallis_weights(losses: NDArray[np.float64], rate: float, start: float, out:
             total += out[i]
             cubes += out[i] * inverse
         better = max(1.0, z + total * (math.sqrt(total) - 1.0) / cubes)
-        if abs(total - 1.0) <= TOLERANCE or (step > 0 and better <= z):
+        if abs(total - 1.0) <= TOLERANCE or (step > 1 and better <= z):
             break  # solved, or as near as doubles go
         z = better
     for i in range(losses.size):

@@ -77,11 +77,12 @@ def _lower(story: Story, world: World, rounds: NDArray[np.int64]) -> TheoryLine 
             constant = stochastic_lower_bound(story.cover.graph, world.means)
         except MissingExtra:
             return None
+        values, most = constant * np.log(rounds), float(np.ptp(world.means)) * rounds
         return TheoryLine(
-            constant * np.log(rounds),
+            np.where(values < most, values, np.nan),  # no regret is above the largest gap times the rounds
             f"{constant:.3g} log t, asymptotic limit",
             f"The dotted line is {constant:.3g} log t: for large t no learner that is good in all such worlds stays "
-            "below it. It is asymptotic, and early curves may lie below.",
+            "below it. It is asymptotic: curves may lie below it early on.",
             style,
         )
     if nature.attack != NO_ATTACK:

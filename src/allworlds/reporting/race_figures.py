@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from allworlds.worlds import World
 
 GREYS = ("#C8C8C8", "#DEDEDE")
+ZOOM = 1000
+"""Logarithmic axes show the last three powers of ten of the rounds; before, all learners look alike."""
 
 
 def headline_figure(story: Story) -> Figure:
@@ -42,20 +44,25 @@ def ratio_bars(ax: Axes, ratios: Sequence[WorstRatio], ours: str, titles: Mappin
     >>> ax = ratio_bars(blank(4, 2).subplots(), rows, "a", {"w": "windy"})
     >>> [text.get_text() for text in ax.texts]
     ['1.00  windy', '4.00  windy']
+
+    A learner without a ratio gets no bar.
     """
     places = np.arange(len(ratios))[::-1]
-    longest = max(max(row.ratio for row in ratios), 1.5)
+    longest = max([1.5, *(row.ratio for row in ratios if row.ratio is not None)])
     for place, row in zip(places, ratios, strict=True):
+        if row.ratio is None or row.world is None:
+            continue
         colour = OURS if row.learner == ours else "#9A9A9A" if row.rival else "#D8D8D8"
-        ax.barh(place, max(row.ratio, 1.012) - 0.985, left=0.985, height=0.68, color=colour)
+        end = max(row.ratio, 1.02)  # a bar that can be seen
+        ax.barh(place, end - 1.0, left=1.0, height=0.68, color=colour)
         weight = "bold" if row.learner == ours else "normal"
-        ax.text(row.ratio * 1.03, place, f"{row.ratio:.2f}  {titles[row.world]}", va="center", fontweight=weight)
+        ax.text(end * 1.03, place, f"{row.ratio:.2f}  {titles[row.world]}", va="center", fontweight=weight)
     names = [row.learner if row.rival else f"({row.learner})" for row in ratios]
     ax.set_yticks(places, names)
     for name, row in zip(ax.get_yticklabels(), ratios, strict=True):
         name.set_fontweight("bold" if row.learner == ours else "normal")
     ax.set_xscale("log")
-    ax.set_xlim(0.985, longest**1.35 * 1.6)
+    ax.set_xlim(0.99, longest**1.35 * 1.6)
     ticks = [tick for tick in (1, 1.5, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000) if tick <= longest * 1.3]
     ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
     ax.minorticks_off()
@@ -63,7 +70,7 @@ def ratio_bars(ax: Axes, ratios: Sequence[WorstRatio], ours: str, titles: Mappin
     for side in ("top", "right", "left"):
         ax.spines[side].set_visible(False)
     ax.tick_params(axis="y", length=0)
-    ax.set_xlabel("worst ratio over worlds: mean regret over the best rival's (1 is best); the world where it happens")
+    ax.set_xlabel("worst ratio over worlds (1 is best, log scale), and the world where it happens")
     return ax
 
 
@@ -81,7 +88,7 @@ def regret_figure(story: Story, world: str) -> Figure:
         bottom = min(0.0, min(float(one.pseudo_regret.mean(axis=0).min()) for one in runs))
         left.set_ylim(1.05 * bottom, 1.08 * max(top, 1.0))
         left.set_xlabel("round")
-        left.set_ylabel("pseudo-regret, mean and 10 to 90 % of seeds")
+        left.set_ylabel("pseudo-regret (mean, 10–90 % band)")
         left.ticklabel_format(style="plain")
         log_log_regret(right, runs, styles, lines)
     return figure
@@ -111,10 +118,12 @@ def log_log_regret(ax: Axes, runs: Sequence[Runs], styles: Mapping[str, Style], 
         ax.plot(rounds, line.values, color=line.style.colour, linestyle=line.style.dashes, linewidth=line.style.width)
     finals = [float(one.final.mean()) for one in runs] + [float(line.values[-1]) for line in lines]
     top = max([2.0, *(final for final in finals if np.isfinite(final))])
+    first = int(np.searchsorted(rounds, rounds[-1] / ZOOM))
+    early = [float(one.pseudo_regret.mean(axis=0)[first:].min()) for one in runs]
     ax.set_xscale("log")
     ax.set_yscale("log")
-    ax.set_xlim(max(1.0, float(rounds[0])), float(rounds[-1]) if len(rounds) > 1 else 2.0)
-    ax.set_ylim(1.0, 1.5 * top)
+    ax.set_xlim(float(rounds[first]), float(rounds[-1]) if first < len(rounds) - 1 else 2.0 * float(rounds[first]))
+    ax.set_ylim(max(1.0, 0.7 * min(early)), 1.5 * top)
     ax.set_xlabel("round, log scale")
     ends = [EndLabel(max(float(one.final.mean()), 1.0), one.learner, styles[one.learner]) for one in runs]
     ends += [EndLabel(max(float(line.values[-1]), 1.0), line.text, line.style) for line in lines]
@@ -151,7 +160,7 @@ def mass_figure(story: Story, columns: int = 3) -> Figure | None:
 def told_cliques(story: Story, world: World, masses: NDArray[np.float64]) -> dict[int, str]:
     """The cliques that get a colour and a name: the best arm's, or the largest where the best arm changes."""
     if world.nature.kind in (STATIONARY, ALTERNATING):
-        return {int(story.cover.owner[world.best_arm]): "the best arm's clique"}
+        return {int(story.cover.owner[world.best_arm]): "best clique"}
     largest = np.argsort(-masses[len(masses) // 4 :].max(axis=0), kind="stable")[:5]
     return {int(k): f"clique {k}" for k in sorted(largest)}
 
@@ -162,26 +171,31 @@ def mass_areas(ax: Axes, rounds: NDArray[np.int64], masses: NDArray[np.float64],
     >>> masses = np.array([[0.5, 0.5], [0.1, 0.9]])
     >>> ax = mass_areas(blank(3, 2).subplots(), np.array([1, 10]), masses, {1: "good"})
     >>> [text.get_text() for text in ax.texts]
-    ['good', 'the other clique']
+    ['good ', 'the other clique']
     """
+    from matplotlib.patheffects import withStroke
+
     others = [k for k in range(masses.shape[1]) if k not in told]
     order = [*told, *others]
     colours = [CATEGORIES[n % len(CATEGORIES)] for n in range(len(told))]
     colours += [GREYS[n % 2] for n in range(len(others))]
     ax.stackplot(rounds, masses[:, order].T, colors=colours, linewidth=0)
-    tops = masses[:, order].cumsum(axis=1)
-    for n, name in enumerate(told.values()):
-        share = masses[:, order[n]]
-        at = int(np.flatnonzero(share >= 0.9 * share.max())[0])
-        at = max(at, len(rounds) // 2)
-        if share[at] > 0.15:
-            middle = tops[at, n] - share[at] / 2
-            ax.text(rounds[at], middle, name, color="white", ha="center", va="center", fontweight="bold", fontsize=9)
-    rest = "the other clique" if len(others) == 1 else f"the other {len(others)} cliques"
-    if others and 1.0 - tops[len(rounds) // 4, len(told) - 1] > 0.15:
-        height = (1.0 + tops[len(rounds) // 4, len(told) - 1]) / 2
-        ax.text(rounds[len(rounds) // 4], height, rest, color="#333333", ha="center", va="center", fontsize=9)
     ax.set_xscale("log")
     ax.set_xlim(rounds[0], rounds[-1] if len(rounds) > 1 else rounds[0] + 1)
     ax.set_ylim(0.0, 1.0)
+    tops = masses[:, order].cumsum(axis=1)
+    for n, name in enumerate(told.values()):
+        share = masses[:, order[n]]
+        at = len(rounds) // 8 + int(share[len(rounds) // 8 :].argmax())
+        if share[at] > 0.15:
+            middle = tops[at, n] - share[at] / 2
+            side = "right" if at > 0.6 * len(rounds) else "center"
+            look: dict[str, Any] = {"color": "white", "fontsize": 9, "weight": "bold", "va": "center"}
+            text = ax.text(rounds[at], middle, f"{name} ", ha=side, **look)
+            text.set_path_effects([withStroke(linewidth=3, foreground=colours[n])])  # readable across an edge
+    rest = "the other clique" if len(others) == 1 else f"the other {len(others)} cliques"
+    at = len(rounds) // 4
+    if others and 1.0 - tops[at, len(told) - 1] > 0.15:
+        height = (1.0 + tops[at, len(told) - 1]) / 2
+        ax.text(rounds[at], height, rest, color="#333333", ha="center", va="center", fontsize=9)
     return ax

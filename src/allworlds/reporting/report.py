@@ -108,9 +108,9 @@ def _headline(story: Story, svg: str) -> str:
     caption = (
         "How far each learner falls behind in the world that suits it least. In each world its mean regret is "
         "divided by the smallest mean regret of any rival; the largest of these ratios is drawn. A learner with a "
-        f"short bar can be used without knowing the world.{beside}"
+        f"short bar is a safe choice among these worlds; the figure says nothing about others.{beside}"
     )
-    described = "; ".join(f"{row.learner}: {row.ratio:.2f}" for row in story.ratios)
+    described = "; ".join(f"{row.learner}: {row.ratio:.2f}" for row in story.ratios if row.ratio is not None)
     return "\n".join(
         [
             _figure(svg, f"Bar chart of worst ratios over worlds. {described}", escape(caption)),
@@ -133,7 +133,7 @@ def _world(story: Story, world: str, number: int, svg: str) -> str:
     return "\n".join(
         [
             f'<h2 id="world-{number}">{escape(title_of(world))}</h2>',
-            f"<p>{escape(about_world(world))} <code>{escape(world)}</code></p>",
+            f"<p>{escape(about_world(story, world))} Written <code>{escape(world)}</code>.</p>",
             _figure(svg, f"Regret over time. Mean regret at the end: {described}", escape(caption)),
             standing_table(story, world),
         ]
@@ -149,6 +149,11 @@ def _masses(story: Story, svg: str) -> str:
     return f"<h2>Where {escape(story.ours)} looks</h2>\n{_figure(svg, described, escape(caption))}"
 
 
+def _lines(command: str) -> str:
+    """A long command with an option a line, as a shell takes it."""
+    return command.replace(" --", " \\\n    --")
+
+
 def _repeat(story: Story) -> str:
     versions = ", ".join(f"{name} {version}" for name, version in story.versions.items())
     seeds = f"{story.seeds[0]} to {story.seeds[-1]}" if len(story.seeds) > 1 else str(story.seeds[0])
@@ -156,7 +161,7 @@ def _repeat(story: Story) -> str:
     listed = "".join(f"<dt>{name}</dt><dd>{escape(value)}</dd>" for name, value in facts.items())
     return (
         "<h2>How to repeat it</h2>\n"
-        f"<pre>{escape(story.command)}</pre>\n<dl>{listed}</dl>\n"
+        f"<pre>{escape(_lines(story.command))}</pre>\n<dl>{listed}</dl>\n"
         "<p>The same version on the same kind of machine gives the same numbers, whatever the number of threads; only "
         "the speeds differ. The figures are also in <code>figures/</code> as SVG and PDF, all numbers in "
         "<code>result.json</code>. Intervals are Student's, over seeds. Learners are compared seed by seed.</p>"

@@ -32,9 +32,9 @@ def standing_table(story: Story, world: str) -> str:
     """One world: every number that the race knows about each learner, the least regret first."""
     rows = story.standings_in(world)
     tampered = any(row.corruption > 0.0 for row in rows)
-    head = ["learner", "mean regret", "95 % interval", "90 % of seeds below", "99 %", "worst seed"]
-    head += ["on clean losses", "corruption"] if tampered else []
-    head += ["ratio", f"more than {story.ours}, 95 % interval", "rounds/s"]
+    head = ["learner", "mean regret", "95 % interval", "90 % and 99 % quantile", "worst seed"]
+    head += ["on clean losses"] if tampered else []
+    head += ["ratio", "more than ours (95 % interval)", "rounds/s"]
     leader = next((row.learner for row in rows if story.rivals[row.learner]), None)
     body = [_row(story, row.learner, _cells(row, tampered), best=row.learner == leader) for row in rows]
     return _table(head, body)
@@ -59,16 +59,18 @@ def between(estimate: Estimate) -> str:
 
 def _cells(row: Standing, tampered: bool) -> list[str]:
     values = [number(row.regret.mean), between(row.regret)]
-    values += [number(value) for value in (row.quantile_90, row.quantile_99, row.worst)]
+    values += [f"{number(row.quantile_90)}, {number(row.quantile_99)}", number(row.worst)]
     if tampered:
-        values += [number(row.clean_regret.mean), number(row.corruption)]
+        values.append(number(row.clean_regret.mean))
     cells = [f"<td>{value}</td>" for value in values]
     cells.append(_shaded(row.ratio))
     more = "" if row.difference is None else f"{number(row.difference.mean)} ({between(row.difference)})"
-    return [*cells, f"<td>{more}</td>", f"<td>{row.rounds_per_second:,.0f}</td>"]
+    return [*cells, f"<td>{more}</td>", f"<td>{row.rounds_per_second / 1000:,.0f}k</td>"]
 
 
-def _shaded(ratio: float) -> str:
+def _shaded(ratio: float | None) -> str:
+    if ratio is None:
+        return "<td>–</td>"
     kind = ' class="near"' if ratio <= NEAR else ' class="far"' if ratio >= FAR else ""
     return f"<td{kind}>{ratio:.2f}</td>"
 

@@ -9,23 +9,38 @@ from allworlds.reporting.story import Story, short_titles
 from allworlds.specs import parse_spec
 from allworlds.worlds.by_name import WORLDS
 
+ATTACKS = {
+    "flip": "All losses of the first rounds are turned round.",
+    "best-worst": "The best arm loses 1 in every round until the budget is spent.",
+    "decoy-best": "A bad arm loses 0 in every round until the budget is spent.",
+    "spread": "The best arm loses 1 in some rounds, evenly over the whole run.",
+    "periodic": "The best arm loses 1 in every second stretch of rounds until the budget is spent.",
+}
+
 
 def finding(story: Story) -> str:
     """The headline in a sentence or two, whoever won."""
     titles = short_titles(list(story.worlds))
     ours = next(row for row in story.ratios if row.learner == story.ours)
+    if ours.ratio is None or ours.world is None:
+        return "In this race some learner beats every fixed arm in every world, so ratios of regret say nothing."
     others = [row for row in story.ratios if row.rival and row.learner != story.ours]
-    worlds = f"all {len(story.worlds)} worlds" if len(story.worlds) > 1 else "the one world"
+    compared = len({row.world for row in story.standings if row.ratio is not None})
+    every = compared == len(story.worlds)
+    worlds = f"{'all' if every else 'the'} {compared} worlds" if compared > 1 else "the one world"
+    worlds += "" if every else " with ratios"
     if ours.ratio < 1.005:
         first = f"{story.ours} has the least regret in {worlds} of this race."
     else:
         first = (
             f"In {worlds} of this race, {story.ours} has at most {ours.ratio:.2f} times the regret of the best "
-            f"learner there ({titles[ours.world]})."
+            f"learner there (most in {titles[ours.world]})."
         )
     if not others:
         return first
-    next_best = min(others, key=lambda row: row.ratio)
+    next_best = others[0]  # they are sorted
+    if next_best.ratio is None or next_best.world is None:
+        return first
     if next_best.ratio > ours.ratio:
         return (
             f"{first} Every other learner has somewhere at least {next_best.ratio:.1f} times the regret of the best; "
@@ -36,10 +51,18 @@ def finding(story: Story) -> str:
     )
 
 
-def about_world(spec: str) -> str:
-    """What kind of world it is, in a sentence."""
-    line = WORLDS[parse_spec(spec).name].line
-    return line[0].upper() + line[1:] + "."
+def about_world(story: Story, spec: str) -> str:
+    """What kind of world it is, what was tampered with, and whether ratios say anything."""
+    parsed, rows = parse_spec(spec), story.standings_in(spec)
+    line = WORLDS[parsed.name].line
+    sentences = [line[0].upper() + line[1:] + "."]
+    if parsed.name == "corrupted":
+        attack = str(parsed.options.get("attack", "best-worst"))
+        sentences.append(f"{ATTACKS[attack]} The corruption spent is {rows[0].corruption:,.0f}.")
+        sentences.append("Regret stays low for as long as the tampering makes another arm the best in hindsight.")
+    if rows[0].ratio is None:
+        sentences.append("Some learner beats every fixed arm here, so there are no ratios: read the table.")
+    return " ".join(sentences)
 
 
 def why_the_paper_is_slow(story: Story) -> str:

@@ -14,7 +14,11 @@ from allworlds.errors import InvalidParameter
 from allworlds.simulation.runs import Runs
 
 LEAST_REGRET = 1.0
-"""Ratios count a regret below one round's loss, or a negative one, as this."""
+"""A ratio needs a best regret of at least one round's loss to divide by.
+
+Regret is against the best fixed arm. Where the means move, a learner may beat every fixed arm, and its regret is
+negative: the table then ranks learners, but a ratio would mean nothing.
+"""
 
 
 class Estimate(NamedTuple):
@@ -40,8 +44,8 @@ class Standing:
     clean_regret: Estimate
     corruption: float
     """The mean corruption of the runs."""
-    ratio: float
-    """The mean regret over the best rival's in this world."""
+    ratio: float | None
+    """The mean regret over the best rival's in this world; None where that one is below :data:`LEAST_REGRET`."""
     difference: Estimate | None
     """Regret less that of our learner, seed by seed on equal losses; None for our learner itself."""
     rounds_per_second: float
@@ -52,8 +56,9 @@ class WorstRatio:
     """The headline of a learner: how far it falls behind the best in the world that suits it least."""
 
     learner: str
-    ratio: float
-    world: str
+    ratio: float | None
+    """None where no world of the race has ratios."""
+    world: str | None
     """The world in which that happens."""
     rival: bool
 
@@ -120,7 +125,7 @@ def standings(runs: Sequence[Runs], ours: str, rivals: Mapping[str, bool]) -> li
                 quantile_99=float(np.quantile(one.final, 0.99)),
                 clean_regret=mean_interval(one.clean_regret[:, -1]),
                 corruption=float(one.corruption[:, -1].mean()),
-                ratio=max(float(one.final.mean()), LEAST_REGRET) / max(best, LEAST_REGRET),
+                ratio=float(one.final.mean()) / best if best >= LEAST_REGRET else None,
                 difference=difference,
                 rounds_per_second=one.rounds_per_second,
             )
@@ -130,9 +135,9 @@ def standings(runs: Sequence[Runs], ours: str, rivals: Mapping[str, bool]) -> li
 
 def worst_ratios(rows: Sequence[Standing], rivals: Mapping[str, bool]) -> list[WorstRatio]:
     """Each learner's largest ratio over the worlds, the smallest first; lines that are no rivals come last."""
-    learners = dict.fromkeys(row.learner for row in rows)
     found = []
-    for learner in learners:
-        worst = max((row for row in rows if row.learner == learner), key=lambda row: row.ratio)
-        found.append(WorstRatio(learner, worst.ratio, worst.world, rivals[learner]))
-    return sorted(found, key=lambda one: (not one.rival, one.ratio))
+    for learner in dict.fromkeys(row.learner for row in rows):
+        ratios = [(row.ratio, row.world) for row in rows if row.learner == learner and row.ratio is not None]
+        ratio, world = max(ratios, key=lambda pair: pair[0], default=(None, None))
+        found.append(WorstRatio(learner, ratio, world, rivals[learner]))
+    return sorted(found, key=lambda one: (not one.rival, math.inf if one.ratio is None else one.ratio))

@@ -20,11 +20,14 @@ from allworlds.theory.hessian import lemma_1, lemma_2, lemma_6, pointwise_thresh
 from allworlds.theory.iterates import lemma_7, lemma_8, lemma_9, mass_ratio, mass_stability
 from allworlds.theory.penalty_stability import lemma_3, lemma_4, lemma_5, theorem_3
 from allworlds.theory.rounds import Round, half_steps, round_state
+from allworlds.theory.sharp_runs import corrupted_play, decomposition, youngs_line
 
 __all__ = [
     "Bound",
     "Check",
     "Round",
+    "corrupted_play",
+    "decomposition",
     "half_steps",
     "lemma_1",
     "lemma_2",
@@ -47,4 +50,5 @@ __all__ = [
     "theorem_1_bound",
     "theorem_2_bound",
     "theorem_3",
+    "youngs_line",
 ]

@@ -18,8 +18,15 @@ from numpy.typing import ArrayLike, NDArray
 from allworlds.errors import InvalidParameter
 from allworlds.ftrl.sharp import sharp_alphas
 from allworlds.theory import coefficients as number
-
-Array = NDArray[np.float64]
+from allworlds.theory.arguments import (
+    checked_clique,
+    checked_corruption,
+    checked_gaps,
+    checked_masses,
+    checked_play,
+    checked_sizes,
+    count,
+)
 
 PAPER_MINIMUM = 3**11  # [EK21, Theorems 1 and 2, restated] need N T >= 3^11
 
@@ -51,9 +58,12 @@ def theorem_2_bound(
 
     [EK21, Theorem 2, restated]
     """
-    q, x, x_half = _play(clique_mass, best_clique, others, half_others)
+    arms = count(n_arms, "n_arms")
+    q = checked_play(clique_mass, others, best_clique)
     horizon, n_cliques = q.shape
-    log_nt = math.log(n_arms * horizon)
+    _check_arms(arms, n_cliques)
+    x, x_half = np.asarray(others, dtype=np.float64), checked_masses(half_others, "half_others", horizon)
+    log_nt = math.log(arms * horizon)
     rate = 1.0 / np.sqrt(np.arange(1, horizon + 1))
     elsewhere = np.sqrt(np.delete(q, best_clique, axis=1)).sum(axis=1)
     terms = {
@@ -62,7 +72,7 @@ def theorem_2_bound(
         "best clique": 2.0 * log_nt * float(rate @ np.sqrt(x)),
         "half step": 16.0 * float(rate @ np.sqrt(x_half)),
     }
-    return _bound(sum(terms.values()), horizon, terms, applies=n_arms * horizon >= PAPER_MINIMUM)
+    return _bound(sum(terms.values()), horizon, terms, applies=arms * horizon >= PAPER_MINIMUM)
 
 
 def theorem_1_bound(
@@ -79,17 +89,18 @@ def theorem_1_bound(
 
     [EK21, Theorem 1, restated]
     """
-    gaps = _gaps(clique_gaps, n_cliques)
-    _check_corruption(corruption)
-    _check_horizon(horizon)
-    squared = math.log(n_arms * horizon) ** 2
-    difficulty = math.log(horizon) * float((1.0 / gaps[gaps > 0.0]).sum())
+    arms, cliques, rounds = count(n_arms, "n_arms"), count(n_cliques, "n_cliques"), count(horizon, "horizon")
+    _check_arms(arms, cliques)
+    gaps = checked_gaps(clique_gaps, cliques)
+    spent = checked_corruption(corruption)
+    squared = math.log(arms * rounds) ** 2
+    difficulty = math.log(rounds) * float((1.0 / gaps[gaps > 0.0]).sum())
     terms = {
-        "adversarial": 184.0 * squared * math.sqrt(n_cliques * horizon),
-        "corrupted": 184.0 * squared * (squared * difficulty + math.sqrt(corruption * difficulty)),
+        "adversarial": 184.0 * squared * math.sqrt(cliques * rounds),
+        "corrupted": 184.0 * squared * (squared * difficulty + math.sqrt(spent * difficulty)),
     }
-    applies = n_arms * horizon >= PAPER_MINIMUM and horizon >= 3
-    return _bound(min(terms.values()), horizon, terms, applies=applies)
+    applies = arms * rounds >= PAPER_MINIMUM and rounds >= 3
+    return _bound(min(terms.values()), rounds, terms, applies=applies)
 
 
 def sharp_general_bound(sizes: ArrayLike, clique_mass: ArrayLike, others: ArrayLike, best_clique: int) -> Bound:
@@ -103,10 +114,11 @@ def sharp_general_bound(sizes: ArrayLike, clique_mass: ArrayLike, others: ArrayL
 
     ``docs/sharp_constants.md``, Theorem B (i).
     """
-    size = _sizes(sizes)
-    q, x, _ = _play(clique_mass, best_clique, others, others)
+    size = checked_sizes(sizes)
+    q = checked_play(clique_mass, others, best_clique, n_cliques=len(size))
+    x = np.asarray(others, dtype=np.float64)
     horizon = len(q)
-    weight = _weights(size, best_clique)
+    weight = number.weights(size, best_clique)
     rate = 1.0 / np.sqrt(np.arange(1, horizon + 1))
     elsewhere = np.delete(np.sqrt(q) * weight, best_clique, axis=1).sum(axis=1)
     terms = {
@@ -127,15 +139,13 @@ def sharp_adversarial_bound(sizes: ArrayLike, horizon: int) -> Bound:
 
     ``docs/sharp_constants.md``, Theorem B (ii).
     """
-    size = _sizes(sizes)
-    _check_horizon(horizon)
-    reach = sharp_alphas(size) + np.log(size)
+    size, rounds = checked_sizes(sizes), count(horizon, "horizon")
     terms = {
-        "barrier": number.BETA * (len(size) - 1) * math.log(horizon) + 1.0,
-        "penalty": math.sqrt(horizon) * float(np.linalg.norm(reach)),
-        "stability": number.ADVERSARIAL * math.sqrt(len(size) * horizon),
+        "barrier": number.BETA * (len(size) - 1) * math.log(rounds) + 1.0,
+        "penalty": math.sqrt(rounds) * number.reach(size),
+        "stability": number.ADVERSARIAL * math.sqrt(len(size) * rounds),
     }
-    return _bound(sum(terms.values()), horizon, terms)
+    return _bound(sum(terms.values()), rounds, terms)
 
 
 def sharp_corrupted_bound(
@@ -152,33 +162,19 @@ def sharp_corrupted_bound(
 
     ``docs/sharp_constants.md``, Theorem B (iii).
     """
-    size = _sizes(sizes)
-    gaps = _gaps(clique_gaps, len(size))
-    _check_best(best_clique, len(size))
-    _check_corruption(corruption)
-    _check_horizon(horizon)
-    expected_zero = (np.arange(len(size)) == best_clique) & (size == 1)
+    size, rounds = checked_sizes(sizes), count(horizon, "horizon")
+    gaps, best = checked_gaps(clique_gaps, len(size)), checked_clique(best_clique, len(size))
+    spent = checked_corruption(corruption)
+    expected_zero = (np.arange(len(size)) == best) & (size == 1)
     if np.any((gaps == 0.0) != expected_zero):
         raise InvalidParameter(
             "a clique's gap is 0 where it may not be, or not 0 where it must; expected 0 exactly for a best "
             "clique of a single arm, because the best arm must be unique"
         )
-    used = gaps > 0.0
-    spread = _weights(size, best_clique)[used] ** 2 / gaps[used]
-    w = (1.0 + math.log(horizon)) * float(spread.sum())
-    a = _constant(size, best_clique, horizon)
+    w = number.difficulty(size, gaps, best, rounds)
+    a = _constant(size, best, rounds)
     terms = {"constant": a, "W": w}
-    return _bound(a + w / 2.0 + math.sqrt(w * (w / 4.0 + a + 2.0 * corruption)), horizon, terms)
-
-
-def _weights(size: NDArray[np.intp], best_clique: int) -> Array:
-    """``B_k``: what a root of the clique's mass costs, and of ``x`` for the best clique, shape (K,)."""
-    _check_best(best_clique, len(size))
-    log_best = math.log(size[best_clique])
-    weights: Array = sharp_alphas(size) + np.log(size) + number.STABILITY_S
-    weights += number.STABILITY_LOG * math.sqrt(log_best)
-    weights[best_clique] = 1.0 + log_best + number.STABILITY_X
-    return weights
+    return _bound(a + w / 2.0 + math.sqrt(w * (w / 4.0 + a + 2.0 * spent)), rounds, terms)
 
 
 def _constant(size: NDArray[np.intp], best_clique: int, horizon: int) -> float:
@@ -192,43 +188,6 @@ def _bound(value: float, horizon: int, terms: Mapping[str, float], *, applies: b
     return Bound(float(value), bool(value >= horizon), applies, terms)
 
 
-def _play(
-    clique_mass: ArrayLike, best_clique: int, others: ArrayLike, half_others: ArrayLike
-) -> tuple[Array, Array, Array]:
-    q = np.asarray(clique_mass, dtype=np.float64)
-    x, x_half = np.asarray(others, dtype=np.float64), np.asarray(half_others, dtype=np.float64)
-    if q.ndim != 2 or x.shape != (len(q),) or x_half.shape != (len(q),):
-        raise InvalidParameter(
-            f"clique_mass has shape {q.shape}, others {x.shape} and {x_half.shape}; expected (T, K) and (T,)"
-        )
-    _check_best(best_clique, q.shape[1])
-    return q, x, x_half
-
-
-def _sizes(sizes: ArrayLike) -> NDArray[np.intp]:
-    size = np.asarray(sizes)
-    if size.ndim != 1 or size.size == 0 or not np.issubdtype(size.dtype, np.integer) or size.min() < 1:
-        raise InvalidParameter(f"sizes is {sizes!r}; expected a positive integer for each clique")
-    return size.astype(np.intp)
-
-
-def _gaps(clique_gaps: ArrayLike, n_cliques: int) -> Array:
-    gaps = np.asarray(clique_gaps, dtype=np.float64)
-    if gaps.shape != (n_cliques,) or not np.all((gaps >= 0.0) & (gaps <= 1.0)):
-        raise InvalidParameter(f"clique_gaps is {clique_gaps!r}; expected {n_cliques} numbers from 0 to 1")
-    return gaps
-
-
-def _check_best(best_clique: int, n_cliques: int) -> None:
-    if not 0 <= best_clique < n_cliques:
-        raise InvalidParameter(f"best_clique is {best_clique!r}; expected a clique from 0 to {n_cliques - 1}")
-
-
-def _check_corruption(corruption: float) -> None:
-    if not 0.0 <= corruption < math.inf:
-        raise InvalidParameter(f"corruption is {corruption!r}; expected a finite number of at least 0")
-
-
-def _check_horizon(horizon: int) -> None:
-    if horizon < 1:
-        raise InvalidParameter(f"horizon is {horizon!r}; expected at least one round")
+def _check_arms(n_arms: int, n_cliques: int) -> None:
+    if n_cliques > n_arms:
+        raise InvalidParameter(f"{n_cliques} cliques came for {n_arms} arms; expected at least one arm in each clique")

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 class Check:
     """One inequality of a proof, evaluated: the statement claims ``left <= right``.
 
-    Rounding may cost ``tolerance * scale``; ``scale`` is the larger side unless the sides are small
-    differences of large numbers, when the function that made the check says how large they were.
+    Rounding may cost ``tolerance`` times the larger side, or times ``scale`` where the sides have a natural size that
+    is larger. Where they are small differences of large numbers, ``rounding`` says how much those may be off.
 
     >>> check = Check("a square is not negative", "example", left=0.0, right=4.0)
     >>> check.holds, check.slack
@@ -23,6 +23,7 @@ class Check:
     right: float
     scale: float = 0.0
     tolerance: float = 1e-9
+    rounding: float = 0.0
 
     @property
     def slack(self) -> float:
@@ -37,7 +38,16 @@ class Check:
         return self.left / self.right
 
     @property
+    def size(self) -> float:
+        """What the slack is to be compared with: the larger side, or the scale."""
+        return max(abs(self.left), abs(self.right), self.scale)
+
+    @property
+    def room(self) -> float:
+        """The slack as a share of the size, so that instances compare; infinite for 0 <= 0, which says nothing."""
+        return (self.slack + self.rounding) / self.size if self.size > 0.0 else float("inf")
+
+    @property
     def holds(self) -> bool:
         """Is ``left <= right``, up to rounding? False if a side is not a number."""
-        size = max(abs(self.left), abs(self.right), self.scale)
-        return self.left <= self.right + self.tolerance * size
+        return self.left <= self.right + self.tolerance * self.size + self.rounding

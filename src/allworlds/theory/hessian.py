@@ -97,21 +97,23 @@ def lemma_1_condition(perspective: TsallisPerspective, y: Array, c: float, lam: 
 def lemma_1(perspective: TsallisPerspective, x: Array, c: float, lam: float) -> Check:
     """The Hessian of a Tsallis-perspective dominates ``lam/4 J`` and half of its curved part.
 
-    Right side: the smallest eigenvalue of the difference. Refused where the lemma's condition fails.
+    Right side: the smallest eigenvalue of the difference, scaled on both sides by the roots of the Hessian's diagonal,
+    so that the entries are of order 1 however rare an arm is. Refused where the lemma's condition fails.
 
     [EK21, Lemma 1]
     """
     total = x.sum()
     y = x / total
     condition = lemma_1_condition(perspective, y, c, lam)
-    if condition > 0.0:
+    if not condition <= 0.0:
         raise InvalidParameter(f"the condition of Lemma 1 is {condition:g} at this point; it must be at most 0")
-    z = np.ones((len(x), len(x))) - np.diag(1.0 / y)
-    curved = (z.T * (y**2 * perspective.second(y))) @ z
+    tilted = np.outer(y, np.ones_like(y)) - np.eye(len(y))  # row i is y_i z_i
+    curved = tilted.T @ (perspective.second(y)[:, None] * tilted)
     bound = (lam / 4.0 * np.ones_like(curved) + curved / 2.0) * total**-1.5
     hessian = perspective.hessian(x)
-    smallest = float(np.linalg.eigvalsh(hessian - bound)[0])
-    return Check("Hess H >= lam/4 J + curved/2", "lem:amazing2", 0.0, smallest, scale=float(np.abs(hessian).max()))
+    root = 1.0 / np.sqrt(np.abs(np.diag(hessian)))
+    smallest = float(np.linalg.eigvalsh((hessian - bound) * np.outer(root, root))[0])
+    return Check("Hess H >= lam/4 J + curved/2", "lem:amazing2", 0.0, smallest, scale=1.0, tolerance=1e-12)
 
 
 def lemma_2(p: Array, cover: Partition, gamma: float) -> Check:
@@ -122,6 +124,8 @@ def lemma_2(p: Array, cover: Partition, gamma: float) -> Check:
 
     [EK21, Lemma 2]
     """
+    if not gamma > 0.0:
+        raise InvalidParameter(f"gamma is {gamma!r}; Lemma 2 needs a floor above 0, alpha grows with its logarithm")
     if smallest_conditional(p, cover) < gamma:
         raise InvalidParameter(f"some arm has less than gamma = {gamma:g} of its clique; Lemma 2 needs as much")
     alpha = 2.0 * (1.0 + math.log(gamma) ** 2)

@@ -14,10 +14,12 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from allworlds.errors import InvalidParameter
 from allworlds.ftrl.constants import Constants
 from allworlds.ftrl.regularizer import log_barrier, tsallis_shannon
 from allworlds.ftrl.simplex import shrunk_comparator
 from allworlds.graphs import CliqueCover
+from allworlds.theory.arguments import checked_floor
 from allworlds.theory.check import Check
 from allworlds.theory.hessian import dual_norm_squared
 from allworlds.theory.rounds import SEGMENT_POINTS, Round, masses
@@ -94,7 +96,9 @@ def lemma_4(distributions: Array, cover: CliqueCover, best_arm: int, gamma: floa
     [EK21, Lemma 4, restated]
     """
     horizon, n_arms = distributions.shape
-    log_floor = math.log(1.0 / gamma)
+    log_floor = math.log(1.0 / checked_floor(gamma, n_arms))
+    if not float(distributions.min()) >= gamma * (1.0 - 1e-9):
+        raise InvalidParameter(f"an arm has {distributions.min():g}, less than gamma = {gamma:g}; Lemma 4 needs as much")
     alpha = 2.0 * (log_floor**2 + 1.0)
     comparator = shrunk_comparator(n_arms, best_arm, gamma)
     target = tsallis_shannon(comparator, cover, alpha)

@@ -2,7 +2,7 @@
 
 Notation, as there: ``q_k`` the masses, ``q*`` the best clique's, ``x`` the mass of the best clique without
 the best arm, ``d*`` the best clique's size, ``s`` the sum of ``sqrt(q_k)`` over the other cliques. A plus
-marks the half step. Steps 1 to 3 and 4 (a) to (d) each say ``left <= right``.
+marks the half step. What speaks of a whole run is in ``sharp_runs``; step 1 is ``mass_stability``.
 """
 
 from __future__ import annotations
@@ -99,9 +99,10 @@ def stability_at_most_half_norm(state: Round) -> Check:
     norms = [state.largest_dual_norm(k, state.estimates[k] - shift) for k in range(len(terms))]
     bound = state.learning_rate / 2.0 * np.array(norms)
     k = int(np.argmin(bound - terms))
-    scale = abs(tsallis_shannon(state.distribution, state.cover, state.constants.alpha)) / state.learning_rate
-    scale += float(np.abs(state.cumulative_losses) @ state.distribution)
-    return Check("stability <= eta/2 |g|*^2", "sharp-4-half", float(terms[k]), float(bound[k]), scale, 1e-12)
+    large = abs(tsallis_shannon(state.distribution, state.cover, state.constants.alpha)) / state.learning_rate
+    large += float(np.abs(state.cumulative_losses) @ state.distribution)
+    left, right = float(terms[k]), float(bound[k])
+    return Check("stability <= eta/2 |g|*^2", "sharp-4-half", left, right, tolerance=1e-12, rounding=1e-12 * large)
 
 
 def drawn_elsewhere(state: Round) -> Check:
@@ -114,7 +115,7 @@ def drawn_elsewhere(state: Round) -> Check:
 def drawn_best_arm(state: Round) -> Check:
     """Step 4 (b): the best clique is drawn, its best arm's share: at most ``0.325 rho^(3/2) s``."""
     left = state.best_mass * _largest(state, state.best_clique, np.array([state.best_arm]))
-    return Check("(b)", "sharp-4b", left, number.HUMP * number.RHO**1.5 * state.root_sum, scale=1e-6)
+    return Check("(b)", "sharp-4b", left, number.HUMP * number.RHO**1.5 * state.root_sum, rounding=1e-15)
 
 
 def not_drawn(state: Round) -> Check:
@@ -159,6 +160,14 @@ def plain_stability(state: Round) -> Check:
     right = state.learning_rate * number.RHO**1.5 * float(np.sqrt(state.mass).sum())
     left = state.learning_rate / 2.0 * expected_dual_norm(state, shifted=False)
     return Check("E stability <= eta rho^1.5 sum sqrt(q)", "sharp-6", left, right)
+
+
+def plain_penalty(p: Array, cover: CliqueCover, best_arm: int, horizon: int) -> Check:
+    """Step 6: the entropy of a round costs at most ``sqrt(sum_k (alpha_k + log d_k)^2)``, whatever the masses."""
+    alpha = sharp_alphas(cover.sizes)
+    u = sharp_comparator(cover, best_arm, horizon)
+    left = tsallis_shannon(u, cover, alpha) - tsallis_shannon(p, cover, alpha)
+    return Check("Psi(u) - Psi(p) <= |alpha + log d|", "sharp-6-penalty", left, number.reach(cover.sizes))
 
 
 def _largest(state: Round, drawn: int, arms: NDArray[np.intp]) -> float:

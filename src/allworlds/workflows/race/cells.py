@@ -50,7 +50,8 @@ def write_cell(folder: Path, cell: Cell, runs: Runs) -> None:
 def read_cell(folder: Path, cell: Cell) -> Runs | None:
     """A finished cell, or None where there is none, or one that is damaged or of another race."""
     try:
-        with np.load(folder / "cells" / cell.file_name, allow_pickle=False) as saved:
+        path = folder / "cells" / cell.file_name
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as saved:
             if str(saved["digest"]) != cell.digest:
                 return None
             arrays = {name: saved[name] for name in ARRAYS}

@@ -19,10 +19,12 @@ WORLDS = (
 LEARNERS = ("tsallis-shannon", "tsallis-shannon-paper", "tsallis-inf", "exp3-ix", "ucb-n", "thompson-n")
 MORE_WORLDS = (
     "stochastic:gap=0.0625",
-    "corrupted:attack=periodic,budget=1000,gap=0.125",
-    "corrupted:attack=decoy-best,budget=1000,gap=0.125",
+    *(f"corrupted:attack={attack},budget=1000,gap=0.125" for attack in ("flip", "decoy-best", "spread", "periodic")),
     "switching:gap=0.25",
+    "drifting",
+    "random",
 )
+"""With :data:`WORLDS`, every kind of world and every attack: none is left out because of who wins in it."""
 
 
 @dataclass(frozen=True)

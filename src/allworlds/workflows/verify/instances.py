@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from functools import cached_property
 
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from allworlds.ftrl import Constants
 from allworlds.graphs import CliqueCover, clique_cover, disjoint_cliques
 from allworlds.theory import Round, round_state
+from allworlds.workflows.verify.random_rounds import random_round
 from allworlds.workflows.verify.trajectories import WORLDS, Trajectory, World, make_losses, run
 
 Array = NDArray[np.float64]
@@ -56,7 +56,7 @@ class Instances:
 
     @cached_property
     def sharp_states(self) -> list[Round]:
-        """The same with sharp constants, from round 4 on, as the proof needs."""
+        """The same with sharp constants."""
         return [*self._random_states("sharp", 4), *self._states_of(self.short_sharp)]
 
     @cached_property
@@ -94,24 +94,10 @@ class Instances:
     def _constants(self, name: str, cover: CliqueCover, horizon: int) -> Constants:
         return Constants.paper(cover, horizon) if name == "paper" else Constants.sharp(cover)
 
-    def _random_states(self, name: str, stream: int) -> Iterator[Round]:
+    def _random_states(self, which: str, stream: int) -> Iterator[Round]:
         rng = self.rng(stream)
-        for cover in self._covers(rng, 60 if self.full else 12):
-            t = int(10.0 ** rng.uniform(0.7, 6.0))
-            spread = 10.0 ** rng.uniform(-1.0, 1.3) * math.sqrt(t)
-            if name == "paper":
-                spread *= 30.0  # its alpha is large: it takes large losses to leave the uniform distribution
-            losses = (
-                rng.random(cover.n_arms) if rng.random() < 0.5 else rng.integers(0, 2, cover.n_arms).astype(np.float64)
-            )
-            yield round_state(
-                cover,
-                spread * rng.random(cover.n_arms),
-                losses,
-                1.0 / math.sqrt(t),
-                self._constants(name, cover, 10**6),
-                int(rng.integers(cover.n_arms)),
-            )
+        for _ in range(60 if self.full else 12):
+            yield random_round(rng, which)
 
     def _short(self, name: str, stream: int) -> list[Trajectory]:
         rng = self.rng(stream)
@@ -122,7 +108,7 @@ class Instances:
 
     def _states_of(self, trajectories: list[Trajectory]) -> Iterator[Round]:
         for it in trajectories:
-            for t in range(3, len(it.rates), 1 if self.full else 4):
+            for t in [0, 1, 2, *range(3, len(it.rates), 1 if self.full else 4)]:
                 yield round_state(
                     it.cover,
                     it.cumulative_losses[t],

@@ -50,8 +50,6 @@ class Trajectory:
     """``p_t^+`` of the clique that was drawn."""
     rates: Array
     """(T,) learning rates."""
-    residuals: Array
-    """(T,) certificates of the steps."""
 
     @property
     def clique_mass(self) -> Array:
@@ -65,6 +63,11 @@ class Trajectory:
         arms = [int(i) for i in self.cover.cliques[self.cover.owner[best]] if i != best]
         mass: Array = distributions[:, arms].sum(axis=1)
         return mass
+
+    @property
+    def corrupted(self) -> bool:
+        """Were the losses that were played not the clean ones?"""
+        return bool(np.any(self.losses.played != self.losses.clean))
 
 
 def make_losses(world: World, n_arms: int, horizon: int, gap: float, best_arm: int, rng: np.random.Generator) -> Losses:
@@ -89,15 +92,14 @@ def run(cover: CliqueCover, constants: Constants, losses: Losses, rng: np.random
     state = learner.init()
     horizon, n_arms = losses.played.shape
     p, before, estimates, after = (np.zeros((horizon, n_arms)) for _ in range(4))
-    rates, residuals = np.empty(horizon), np.empty(horizon)
+    rates = np.empty(horizon)
     for t in range(horizon):
         p[t] = learner.distribution(state)
         before[t] = learner.cumulative_losses(state)
         rates[t] = constants.learning_rate(t + 1)
-        residuals[t] = learner.residual(state)
         ticket = learner.draw(state, *rng.random(2).tolist())
         seen = learner.observes(ticket.arm)
         estimates[t, seen] = losses.played[t, seen] / ticket.clique_probability
         after[t] = solve_ftrl(cover, before[t] + estimates[t], float(rates[t]), constants).distribution
         learner.update(state, ticket, losses.played[t, seen])
-    return Trajectory(cover, constants, losses, p, before, estimates, after, rates, residuals)
+    return Trajectory(cover, constants, losses, p, before, estimates, after, rates)

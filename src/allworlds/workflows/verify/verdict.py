@@ -1,24 +1,26 @@
 """Check every statement of the paper, and of the sharp constants, where it could fail.
 
-Each statement makes checks on fresh random instances and on real trajectories, with the choice of the clique
+Each statement makes checks on random instances of the seed and on real trajectories, with the choice of the clique
 enumerated and the Hessian looked at over whole segments. Its verdict shows the check with the least room.
 A bound above the horizon is true and says nothing: it is marked vacuous.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
+from allworlds.errors import InvalidParameter
+from allworlds.graphs.checks import whole_number
 from allworlds.theory import Check
-from allworlds.workflows.verify import proof, regulariser, sharp_proof, theorems, traces
+from allworlds.workflows.verify import algorithm, proof, regulariser, sharp_proof, theorems, traces
 from allworlds.workflows.verify.instances import LONG_HORIZON, Instances
 from allworlds.workflows.verify.statement import Outcome, Statement
 
 GROUPS = {
     "regulariser": regulariser.STATEMENTS,
+    "algorithm": algorithm.STATEMENTS,
     "proof": proof.STATEMENTS,
     "sharp proof": sharp_proof.STATEMENTS,
     f"theorems on runs of {LONG_HORIZON} rounds": theorems.STATEMENTS,
@@ -53,7 +55,13 @@ def verify(seed: int = 0, *, scale: Scale = "full", on_progress: OnProgress | No
     >>> first.holds
     True
     """
-    instances = Instances(seed, full=scale == "full")
+    number = whole_number(seed, "seed", at_least=0, error=InvalidParameter)
+    if scale not in get_args(Scale):
+        raise InvalidParameter(f"scale is {scale!r}; expected one of {', '.join(map(repr, get_args(Scale)))}")
+    return _verdicts(Instances(number, full=scale == "full"), on_progress)
+
+
+def _verdicts(instances: Instances, on_progress: OnProgress | None) -> Iterator[Verdict]:
     statements = [(group, statement) for group, members in GROUPS.items() for statement in members]
     for number, (group, statement) in enumerate(statements):
         if on_progress is not None:
@@ -69,7 +77,7 @@ def judge(statement: Statement, group: str, outcomes: Iterable[Outcome | Check])
     if not found:
         nan = float("nan")
         return Verdict(statement.text, statement.label, group, nan, nan, nan, False, False, "nothing was checked", 0)
-    worst = min(found, key=lambda outcome: (outcome.check.holds, _room(outcome.check)))
+    worst = min(found, key=lambda outcome: (outcome.check.holds, outcome.check.room))
     check = worst.check
     return Verdict(
         statement=statement.text,
@@ -83,9 +91,3 @@ def judge(statement: Statement, group: str, outcomes: Iterable[Outcome | Check])
         note=worst.note,
         instances=len(found),
     )
-
-
-def _room(check: Check) -> float:
-    """Slack relative to the sides, so that instances of different size compare; 0 <= 0 says nothing."""
-    size = max(abs(check.left), abs(check.right))
-    return check.slack / size if size > 0.0 else math.inf

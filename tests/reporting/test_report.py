@@ -1,0 +1,214 @@
+"""The page of a race: it parses, stands alone, and says what the race found."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from allworlds.reporting.labels import spread
+from allworlds.reporting.lines import theory_lines
+from allworlds.reporting.race_figures import headline_figure, regret_figure
+from allworlds.reporting.report import draw_figures, make_page
+from allworlds.reporting.story import short_titles, title_of
+from allworlds.reporting.styles import learner_styles
+from allworlds.reporting.tables import number
+from allworlds.reporting.words import finding
+from allworlds.simulation.comparison import WorstRatio
+from allworlds.workflows.race import Race, run_race
+
+pytestmark = pytest.mark.compiled
+
+VOID = {"meta", "link", "br", "img", "hr", "input"}
+RACE = Race(
+    "disjoint-cliques:2x3",
+    ("stochastic:gap=0.5", "constrained-adversary:gap=0.25", "corrupted:attack=flip,budget=20,gap=0.5", "random"),
+    ("tsallis-shannon", "tsallis-shannon-paper", "ucb-n", "hedge"),
+    horizon=300,
+    seeds=2,
+)
+
+
+class Page(HTMLParser):
+    """Tags must nest; texts, links and tables are collected."""
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.stack, self.links, self.texts, self.tags = [], [], [], []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append(tag)
+        self.links += [value for name, value in attributes if name in ("href", "src", "xlink:href", "action", "data")]
+        if tag not in VOID:
+            self.stack.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.tags.append(tag)
+        self.links += [value for name, value in attributes if name in ("href", "src", "xlink:href")]
+
+    def handle_endtag(self, tag):
+        assert self.stack.pop() == tag
+
+    def handle_data(self, data):
+        self.texts.append(data)
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory):
+    out = tmp_path_factory.mktemp("report")
+    return run_race(RACE, out), out
+
+
+@pytest.fixture(scope="module")
+def text(told):
+    return (told[1] / "report.html").read_text(encoding="utf-8")
+
+
+def test_every_tag_of_the_page_is_closed_where_it_belongs(text):
+    page = Page(text)
+    assert page.stack == []
+    assert page.tags.count("svg") == 1 + len(RACE.worlds) + 1  # the headline, a figure a world, the masses
+
+
+def test_the_page_asks_nothing_of_the_network(text):
+    page = Page(text)
+    assert page.links
+    assert all(link.startswith("#") for link in page.links)
+    assert "script" not in page.tags
+    assert "link" not in page.tags
+    style = text[text.index("<style>") : text.index("</style>")]
+    assert "url(" not in style
+    assert "@import" not in style
+    outside = set(re.findall(r"""(\S+)=["']https?://""", text))
+    assert outside <= {"xmlns", "xmlns:xlink"}
+
+
+def test_each_figure_is_well_formed_has_a_size_and_words_for_those_who_cannot_see_it(text):
+    figures = re.findall(r"<svg.*?</svg>", text, flags=re.DOTALL)
+    for figure in figures:
+        root = ET.fromstring(figure)
+        assert "viewBox" in root.attrib
+        assert "width" not in root.attrib
+        assert len(root.attrib["aria-label"]) > 20
+
+
+def test_figures_are_also_files(told):
+    _, out = told
+    names = {file.name for file in (out / "figures").iterdir()}
+    stems = {"headline", "masses", "world-1-stochastic", "world-2-constrained-adversary", "world-3-corrupted"}
+    assert {f"{stem}.{kind}" for stem in stems | {"world-4-random"} for kind in ("svg", "pdf")} == names
+    assert all((out / "figures" / name).stat().st_size > 3000 for name in names)
+
+
+def test_the_tables_show_the_numbers_of_the_race(told, text):
+    result, _ = told
+    cells = [data.strip() for data in Page(text).texts]
+    for row in result.standings:
+        assert number(row.regret.mean) in cells
+        assert number(row.worst) in cells
+
+
+def test_the_page_says_how_to_repeat_it_and_why_the_papers_constants_are_slow(told, text):
+    result, _ = told
+    flat = " ".join("".join(Page(text).texts).replace("\\\n", " ").split())
+    assert result.story.command in flat
+    for part in ("0 to 1", f"numba {result.story.versions['numba']}", "Why the paper's constants are slow"):
+        assert part in flat
+
+
+def test_text_from_outside_is_escaped(told):
+    result, _ = told
+    story = replace(result.story, machine="<script>alert(1)</script> & co")
+    page = make_page(story, dict.fromkeys(draw_figures(story), "<svg></svg>"))
+    assert "<script>" not in page
+    assert "&lt;script&gt;alert(1)&lt;/script&gt; &amp; co" in page
+
+
+def test_a_single_seed_and_a_graph_of_one_clique_make_a_page_too(tmp_path):
+    race = Race("full-information:4", ("stochastic:gap=0.5",), ("tsallis-shannon",), horizon=1, seeds=1)
+    page = run_race(race, tmp_path).report.read_text(encoding="utf-8")
+    assert Page(page).stack == []
+
+
+def with_ratios(story, *rows):
+    return replace(story, ratios=tuple(WorstRatio(name, ratio, RACE.worlds[0], True) for name, ratio in rows))
+
+
+def test_the_finding_is_honest_whoever_wins(told):
+    story = told[0].story
+    ahead = finding(with_ratios(story, ("tsallis-shannon", 1.2), ("ucb-n", 4.0)))
+    assert "at most 1.20 times" in ahead
+    assert "at least 4.0 times the regret of the best" in ahead
+    behind = finding(with_ratios(story, ("ucb-n", 1.1), ("tsallis-shannon", 3.3)))
+    assert "at most 3.30 times" in behind
+    assert "ucb-n does better: 1.10 times" in behind
+    assert "least regret" in finding(with_ratios(story, ("tsallis-shannon", 1.0), ("ucb-n", 4.0)))
+
+
+def test_the_finding_counts_only_worlds_that_have_ratios(told):
+    story = told[0].story
+    hollow = tuple(replace(row, ratio=None) if row.world == "random" else row for row in story.standings)
+    assert "the 3 worlds with ratios" in finding(replace(story, standings=hollow))
+
+
+def test_bound_lines_are_drawn_only_where_they_say_something(told):
+    story = told[0].story
+    for world in RACE.worlds:
+        for line in theory_lines(story, world):
+            rounds = story.runs_in(world)[0].rounds
+            drawn = np.isfinite(line.values)
+            assert np.all(line.values[drawn] < rounds[drawn])
+    assert [line.text for line in theory_lines(story, RACE.worlds[0])][-1].endswith("asymptotic limit")
+    assert theory_lines(story, RACE.worlds[2]) == []
+
+
+@pytest.mark.parametrize("world", RACE.worlds)
+def test_nothing_in_a_figure_of_regret_is_cut_off_and_no_name_lies_on_another(told, world):
+    figure = regret_figure(told[0].story, world)
+    figure.draw_without_rendering()
+    renderer = figure.canvas.get_renderer()
+    page = figure.bbox
+    names = [text.get_window_extent(renderer) for text in figure.axes[1].texts]
+    assert len(names) >= len(RACE.learners)
+    for name in names:
+        assert page.x0 <= name.x0
+        assert name.x1 <= page.x1
+        assert page.y0 <= name.y0
+        assert name.y1 <= page.y1
+    ordered = sorted(names, key=lambda box: box.y0)
+    assert all(below.y1 <= above.y0 + 1.0 for below, above in zip(ordered, ordered[1:], strict=False))
+
+
+def test_the_longest_bar_keeps_its_words_inside_the_figure(told):
+    story = with_ratios(told[0].story, ("tsallis-shannon", 1.0), ("ucb-n", 900.0))
+    figure = headline_figure(story)
+    figure.draw_without_rendering()
+    renderer = figure.canvas.get_renderer()
+    assert all(text.get_window_extent(renderer).x1 <= figure.bbox.x1 for text in figure.axes[0].texts)
+
+
+def test_learners_differ_in_colour_or_dashes():
+    names = [f"learner {k}" for k in range(20)]
+    styles = learner_styles(names, names[0], dict.fromkeys(names, True))
+    assert len({(style.colour, str(style.dashes)) for style in styles.values()}) == 20
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_spread_names_keep_their_order_and_their_distance_and_stay_below_the_top(seed):
+    heights = np.random.default_rng(seed).uniform(0.5, 1.0, 8)
+    placed = np.array(spread(heights, gap=0.06))
+    ordered = placed[np.argsort(heights)]
+    assert np.diff(ordered).min() >= 0.06 - 1e-9
+    assert ordered[-1] <= 1.0 + 1e-9
+
+
+def test_titles_tell_worlds_apart():
+    assert title_of("switching") == "Switching"
+    titles = short_titles(["corrupted:attack=flip,budget=9", "corrupted:attack=spread,budget=9"])
+    assert list(titles.values()) == ["corrupted, attack flip", "corrupted, attack spread"]

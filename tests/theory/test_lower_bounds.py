@@ -1,0 +1,69 @@
+"""Lower bounds against brute force, SciPy and the numbers of the literature."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+from scipy.stats import entropy
+
+from allworlds import graphs
+from allworlds.errors import InvalidParameter
+from allworlds.theory.lower_bounds import bernoulli_divergence, hostile_lower_bound, stochastic_lower_bound
+
+ZIMMERT_SELDIN = [0.4375] + [0.5625] * 9
+
+
+@pytest.mark.parametrize(("p", "q"), [(0.3, 0.7), (0.5, 0.1), (1.0, 0.25), (0.0, 0.25)])
+def test_the_divergence_is_that_of_scipy(p, q):
+    assert bernoulli_divergence(p, q) == pytest.approx(entropy([p, 1 - p], [q, 1 - q]))
+
+
+@pytest.mark.parametrize(
+    ("graph", "expected"), [(graphs.disjoint_cliques(2, 5), 3.98), (graphs.bandit(10), 35.8), (graphs.star(10), 0.0)]
+)
+def test_known_constants(graph, expected):
+    assert stochastic_lower_bound(graph, ZIMMERT_SELDIN) == pytest.approx(expected, rel=2e-3, abs=1e-9)
+
+
+def dense_program(graph, means):
+    """The program written out with the full matrix."""
+    mu = np.array(means)
+    gaps = mu - mu.min()
+    worse = np.flatnonzero(gaps > 0)
+    needed = [1 / entropy([mu[i], 1 - mu[i]], [mu.min(), 1 - mu.min()]) for i in worse]
+    return linprog(gaps, A_ub=-graph.adjacency()[worse].astype(float), b_ub=-np.array(needed)).fun
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("family", ["cliques", "cycle", "random"])
+def test_the_constant_solves_the_linear_program(family, seed):
+    graph = {
+        "cliques": graphs.disjoint_cliques([1, 2, 4]),
+        "cycle": graphs.cycle(7),
+        "random": graphs.erdos_renyi(7, 0.4, seed),
+    }[family]
+    means = np.random.default_rng(seed).uniform(0.1, 0.9, 7)
+    assert stochastic_lower_bound(graph, means) == pytest.approx(dense_program(graph, means), rel=1e-7, abs=1e-9)
+
+
+def test_more_edges_never_raise_the_constant():
+    means = np.random.default_rng(5).uniform(0.1, 0.9, 6)
+    pairs = list(itertools.combinations(range(6), 2))
+    values = [stochastic_lower_bound(graphs.FeedbackGraph(6, pairs[:n]), means) for n in range(len(pairs) + 1)]
+    assert all(later <= earlier + 1e-9 for earlier, later in itertools.pairwise(values))
+    assert values[-1] < values[0]
+
+
+def test_the_hostile_bound_is_a_root():
+    assert hostile_lower_bound(10, 40_000) == pytest.approx(2 * hostile_lower_bound(10, 10_000))
+    assert hostile_lower_bound(4, 10_000) == pytest.approx(0.06 * 200)
+
+
+def test_means_of_the_wrong_number_are_refused():
+    with pytest.raises(InvalidParameter, match="expected 3 numbers from 0 to 1"):
+        stochastic_lower_bound(graphs.bandit(3), [0.5, 0.5])
+    with pytest.raises(InvalidParameter, match="expected at least one of each"):
+        hostile_lower_bound(0, 10)

@@ -1,0 +1,68 @@
+"""Worlds by name are the worlds that the constructors make."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from allworlds import worlds
+from allworlds.errors import AllWorldsError
+from allworlds.worlds.by_name import WORLDS, make_world
+
+CASES = [
+    ("stochastic:gap=0.25", worlds.one_good_arm(6, 0.25, 3)),
+    ("stochastic:gap=0.25,best=1,centre=0.4", worlds.one_good_arm(6, 0.25, 1, centre=0.4)),
+    ("stochastic:means=0.1/0.5/0.5/0.5/0.5/0.9", worlds.stochastic([0.1, 0.5, 0.5, 0.5, 0.5, 0.9])),
+    ("constrained-adversary:gap=0.2,growth=2", worlds.constrained_adversary(6, 3, 0.2, 2.0)),
+    ("switching:gap=0.3,phases=5/7", worlds.switching(6, 0.3, phases=[5, 7])),
+    ("drifting:amplitude=0.1,period=50", worlds.drifting(np.full(6, 0.5), 0.1, 50.0)),
+    ("random:block=3", worlds.random_sequence(6, 3)),
+    (
+        "corrupted:attack=flip,budget=4,gap=0.25",
+        worlds.corrupted(worlds.one_good_arm(6, 0.25, 3), 4.0, "flip"),
+    ),
+    (
+        "corrupted:world=constrained-adversary,budget=4,growth=2",
+        worlds.corrupted(worlds.constrained_adversary(6, 3, 0.125, 2.0), 4.0),
+    ),
+]
+
+
+@pytest.mark.parametrize(("spec", "expected"), CASES)
+def test_a_spec_makes_the_losses_of_its_constructor(spec, expected):
+    world = make_world(spec, 6)
+    places = [(t, i) for t in range(1, 25) for i in range(6)]
+    assert [world.loss(7, t, i, 30) for t, i in places] == [expected.loss(7, t, i, 30) for t, i in places]
+    assert [world.mean(t, i, 7, 30) for t, i in places] == [expected.mean(t, i, 7, 30) for t, i in places]
+
+
+@pytest.mark.parametrize("name", [name for name in WORLDS if name != "recorded"])
+def test_every_listed_example_makes_a_world(name):
+    assert WORLDS[name].example.partition(":")[0] == name
+    assert make_world(WORLDS[name].example, 12).n_arms == 12
+
+
+def test_a_recorded_world_reads_its_file(tmp_path):
+    (tmp_path / "losses.csv").write_text("0,1\n0.5,0.25\n")
+    world = make_world(f"recorded:{tmp_path}/losses.csv", 2)
+    assert world.loss(0, 2, 1) == 0.25
+
+
+@pytest.mark.parametrize(
+    ("spec", "sentence"),
+    [
+        ("stochastc", "there is no world 'stochastc'; the nearest are stochastic"),
+        ("stochastic:gap=2", "gap is 2"),
+        ("stochastic:gapp=0.1", "the nearest are gap"),
+        ("stochastic:means=0.1/0.5", "has 2 arms, but the graph has 6"),
+        ("stochastic:noise=pink", "noise is 'pink'"),
+        ("corrupted:attack=flip", "lacks budget"),
+        ("corrupted:budget=10,attack=bribe", "attack is 'bribe'"),
+        ("corrupted:budget=10,gapp=1", "the nearest are gap"),
+        ("corrupted:budget=10,world=corrupted", "there is no world to corrupt 'corrupted'"),
+        ("recorded:/nowhere.csv", "there is no file"),
+    ],
+)
+def test_a_spec_that_makes_no_world_says_why(spec, sentence):
+    with pytest.raises(AllWorldsError, match=sentence):
+        make_world(spec, 6)
