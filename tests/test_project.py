@@ -30,7 +30,9 @@ def test_importing_the_package_loads_nothing_heavy():
     assert not modules_after("import allworlds") & {"numpy", "numba", "matplotlib", "networkx", "typer"}
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["verify", "--help"], ["figure", "--help"]])
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["--version"], ["race", "--help"], ["verify", "--help"], ["figure", "--help"]]
+)
 def test_help_and_version_load_neither_numpy_nor_numba_nor_matplotlib(arguments):
     code = f"""
 import sys

@@ -1,13 +1,14 @@
 """Draw the pictures of the README: ``python docs/pictures/make.py`` (needs ``allworlds[figures]``).
 
-One picture, the idea of the library. Left, a feedback graph with its clique cover. Right, how the learner
-divides its probability between the cliques while it plays, as the mean of twenty runs: the best clique takes
+Two pictures. ``idea.png``, the idea of the library: left, a feedback graph with its clique cover; right, how the
+learner divides its probability between the cliques while it plays, as the mean of twenty runs: the best clique takes
 over, then the world turns hostile (the best arm becomes the worst) and another one does. Single runs differ
-in how fast they turn, so no single one is shown.
+in how fast they turn, so no single one is shown. ``race.png``, the headline of the default race.
 """
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,8 @@ import numpy as np
 import allworlds as aw
 from allworlds.reporting.canvas import blank, house_style, save
 from allworlds.reporting.pictures import clique_masses, feedback_graph
+from allworlds.reporting.race_figures import headline_figure
+from allworlds.workflows.race import Race, run_race
 
 HERE = Path(__file__).resolve().parent
 CLIQUES = [[0, 1, 2, 3, 4], [5, 6, 7], [8, 9, 10, 11], [12, 13]]
@@ -70,5 +73,13 @@ def idea() -> Path:
     return save(figure, HERE / "idea.png")
 
 
+def race() -> Path:
+    """Run the default race and draw its headline."""
+    with tempfile.TemporaryDirectory() as folder:
+        result = run_race(Race(), folder, report=False)
+    return save(headline_figure(result.story), HERE / "race.png")
+
+
 if __name__ == "__main__":
     print(idea())
+    print(race())

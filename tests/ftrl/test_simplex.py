@@ -56,5 +56,13 @@ def test_impossible_floors_arms_and_horizons_are_refused() -> None:
         shrunk_comparator(3, 0, 0.4)
     with pytest.raises(InvalidParameter, match="an arm from 0 to 2"):
         shrunk_comparator(3, 3, 0.1)
-    with pytest.raises(InvalidParameter, match="positive number of rounds"):
-        sharp_comparator(Groups((0,), (1,)), 0, 0)
+    with pytest.raises(InvalidParameter, match="an arm from 0 to 2"):
+        shrunk_comparator(3, 1.0, 0.1)
+    with pytest.raises(InvalidParameter, match="n_arms must be an integer of at least 1, but 0 came"):
+        shrunk_comparator(0, 0, 0.0)
+
+
+@pytest.mark.parametrize("horizon", [0, -3, 1.5, "a", True, None, float("nan")])
+def test_a_comparator_needs_a_whole_number_of_rounds(horizon: object) -> None:
+    with pytest.raises(InvalidParameter, match=r"horizon must be an integer of at least 1, but .* came"):
+        sharp_comparator(Groups((0,), (1,)), 0, horizon)

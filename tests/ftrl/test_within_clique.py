@@ -115,16 +115,21 @@ def test_with_a_floor_a_general_solver_finds_no_better():
 
 
 def test_pins_may_come_in_several_passes():
-    # At first only the last arm falls below the floor; sharing what is left pulls the others under, one by one.
+    # Pinning an arm lifts it to the floor, and what is left for the others shrinks: each pass pulls the next one under.
     floor = 0.2
-    losses = np.array([0.0, 1.0, 1.15, 4.0])
-    first = softmax(losses, 1.0) < floor
-    rest = 0.8 * softmax(losses[:3], 1.0) < floor
-    assert first.sum() > 0
-    assert np.append(rest, True).sum() >= first.sum()
+    losses = -np.log([1.0, 0.499, 0.48, 0.3])
+    passes, free = [], [0, 1, 2, 3]
+    while True:
+        shares = (1.0 - floor * (4 - len(free))) * softmax(losses[free], 1.0)
+        fallen = [arm for arm, share in zip(free, shares, strict=True) if share < floor]
+        if not fallen:
+            break
+        passes.append(fallen)
+        free = [arm for arm in free if arm not in fallen]
+    assert passes == [[3], [2], [1]]
     y = conditional(losses, 1.0, floor)
+    assert y[1:].tolist() == [floor] * 3
     assert y == pytest.approx(by_enumeration(losses, 1.0, floor), rel=1e-14)
-    assert y == pytest.approx([0.4, 0.2, 0.2, 0.2], rel=1e-14)
 
 
 def test_a_floor_can_pin_all_arms_but_one():

@@ -111,9 +111,84 @@ def test_what_the_theorems_do_not_cover_is_refused() -> None:
         sharp_corrupted_bound([1, 1], [0.0, 0.1], 0, 100, corruption=-1.0)
     with pytest.raises(InvalidParameter, match="positive integer for each clique"):
         sharp_adversarial_bound([0, 2], 10)
-    with pytest.raises(InvalidParameter, match="at least one round"):
-        sharp_adversarial_bound([1], 0)
     with pytest.raises(InvalidParameter, match=r"\(T, K\)"):
         sharp_general_bound([1, 1], [[0.5, 0.5]], [0.0, 0.0], best_clique=0)
     with pytest.raises(InvalidParameter, match="a clique from 0 to 1"):
         sharp_general_bound([1, 1], [[0.5, 0.5]], [0.0], best_clique=2)
+
+
+NONSENSE = [0, -1, 1.5, 7.0, True, "a", None, math.nan, np.float64(3.0)]
+
+
+@pytest.mark.parametrize("value", NONSENSE, ids=repr)
+def test_what_is_no_count_is_refused_wherever_a_count_is_asked(value: object) -> None:
+    zeros = np.zeros(2)
+    for name, call in (
+        ("horizon", lambda: theorem_1_bound(9, 1, value, [0.5])),
+        ("horizon", lambda: sharp_adversarial_bound([1, 2], value)),
+        ("horizon", lambda: sharp_corrupted_bound([1, 1], [0.0, 0.5], 0, value)),
+        ("n_arms", lambda: theorem_1_bound(value, 1, 10, [0.5])),
+        ("n_cliques", lambda: theorem_1_bound(9, value, 10, [0.5])),
+        ("n_arms", lambda: theorem_2_bound(value, np.ones((2, 1)), zeros, zeros, best_clique=0)),
+    ):
+        with pytest.raises(InvalidParameter, match=rf"{name} must be an integer of at least 1, but .* came"):
+            call()
+
+
+def test_counts_of_numpy_are_counts() -> None:
+    assert sharp_adversarial_bound([1, 2], np.int64(50)) == sharp_adversarial_bound(np.array([1, 2]), 50)
+
+
+def test_more_cliques_than_arms_are_refused() -> None:
+    zeros = np.zeros(3)
+    with pytest.raises(InvalidParameter, match="2 cliques came for 1 arms"):
+        theorem_1_bound(1, 2, 10, [0.5, 0.5])
+    with pytest.raises(InvalidParameter, match="2 cliques came for 1 arms"):
+        theorem_2_bound(1, np.full((3, 2), 0.5), zeros, zeros, best_clique=0)
+
+
+def test_every_clique_has_its_column_of_masses() -> None:
+    with pytest.raises(InvalidParameter, match="2 columns but there are 1 cliques"):
+        sharp_general_bound([2], [[0.5, 0.5]], [0.0], 0)
+    with pytest.raises(InvalidParameter, match="2 columns but there are 3 cliques"):
+        sharp_general_bound([2, 1, 1], [[0.5, 0.5]], [0.0], 0)
+
+
+@pytest.mark.parametrize("row", [[-0.1, 1.1], [math.nan, 0.5], [0.5, 0.6], [0.2, 0.2], [math.inf, 0.0]], ids=str)
+def test_masses_that_are_no_distribution_are_refused(row: list[float]) -> None:
+    with pytest.raises(InvalidParameter, match="no distribution"):
+        sharp_general_bound([1, 1], [[0.5, 0.5], row], [0.0, 0.0], 0)
+    with pytest.raises(InvalidParameter, match="no distribution"):
+        theorem_2_bound(2, [[0.5, 0.5], row], [0.0, 0.0], [0.0, 0.0], 0)
+
+
+@pytest.mark.parametrize("x", [-0.1, 0.6, math.nan])
+def test_the_mass_beside_the_best_arm_is_part_of_its_cliques(x: float) -> None:
+    with pytest.raises(InvalidParameter, match="others leaves 0 to the best clique's mass"):
+        sharp_general_bound([2, 1], [[0.5, 0.5]], [x], 0)
+    with pytest.raises(InvalidParameter, match="others leaves 0 to the best clique's mass"):
+        theorem_2_bound(3, [[0.5, 0.5]], [x], [0.0], 0)
+    if x != 0.6:
+        with pytest.raises(InvalidParameter, match="1 numbers from 0 to 1"):
+            theorem_2_bound(3, [[0.5, 0.5]], [0.0], [x], 0)
+
+
+@pytest.mark.parametrize(
+    ("call", "match"),
+    [
+        (lambda: sharp_general_bound([1], np.ones((0, 1)), [], 0), "at least 1"),
+        (lambda: sharp_general_bound([1, 1], "ab", [0.0], 0), "expected an array of numbers"),
+        (lambda: sharp_general_bound([[1], [1, 2]], [[1.0]], [0.0], 0), "positive integer for each clique"),
+        (lambda: sharp_general_bound([1.0, 1.0], [[0.5, 0.5]], [0.0], 0), "positive integer for each clique"),
+        (lambda: sharp_general_bound([1, 1], [[0.5, 0.5]], [0.0], True), "a clique from 0 to 1"),
+        (lambda: sharp_corrupted_bound([1, 1], [0.0, 0.5], "a", 10), "a clique from 0 to 1"),
+        (lambda: sharp_corrupted_bound([1, 1], [0.0, 0.5], 0, 10, "a"), "finite number of at least 0"),
+        (lambda: sharp_corrupted_bound([1, 1], [0.0, 0.5], 0, 10, math.nan), "finite number of at least 0"),
+        (lambda: theorem_1_bound(2, 1, 10, [0.5], math.inf), "finite number of at least 0"),
+        (lambda: theorem_1_bound(2, 1, 10, [math.nan]), "1 numbers from 0 to 1"),
+        (lambda: theorem_1_bound(2, 1, 10, ["a"]), "expected an array of numbers"),
+    ],
+)
+def test_other_nonsense_is_refused_in_a_sentence(call, match: str) -> None:
+    with pytest.raises(InvalidParameter, match=match):
+        call()

@@ -27,3 +27,16 @@ def test_what_is_not_a_number_does_not_hold() -> None:
 def test_nothing_used_of_nothing_is_nothing() -> None:
     assert Check("", "", 0.0, 0.0).ratio == 0.0
     assert Check("", "", 1.0, 0.0).ratio == math.inf
+
+
+def test_the_rounding_of_large_numbers_is_forgiven_once_and_no_more() -> None:
+    assert Check("", "", 1.0 + 5e-8, 1.0, rounding=1e-7).holds
+    assert not Check("", "", 1.0 + 2e-7, 1.0, rounding=1e-7).holds
+
+
+def test_room_is_relative_to_the_sides_or_to_the_scale() -> None:
+    assert Check("", "", 9.0, 10.0).room == 0.1
+    assert Check("", "", 0.0, 0.25).room == 1.0
+    assert Check("", "", 0.0, 0.25, scale=1.0).room == 0.25
+    assert Check("", "", 1.0, 2.0, rounding=0.5).room == 0.75
+    assert Check("", "", 0.0, 0.0).room == math.inf

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy.linalg import eigh
 
 from allworlds.errors import InvalidParameter
 from allworlds.ftrl.regularizer import TsallisPerspective, shifted_shannon, tsallis_shannon_hessian
@@ -75,6 +76,26 @@ def test_lemma_1_would_fail_with_all_of_the_curved_part() -> None:
     assert np.linalg.eigvalsh(doubled.hessian(x) - 0.5 * np.ones((3, 3)) - curved)[0] < -1e-3
 
 
+def test_lemma_1s_right_side_is_the_smallest_eigenvalue_relative_to_the_hessians_diagonal() -> None:
+    rng = np.random.default_rng(8)
+    for _ in range(20):
+        x = rng.dirichlet(np.ones(4)) * 10.0 ** rng.uniform(-2, 2)
+        total, y = x.sum(), x / x.sum()
+        z = [np.ones(4) - np.eye(4)[i] / y[i] for i in range(4)]
+        bound = sum(y[i] ** 2 * np.outer(z[i], z[i]) for i in range(4)) + 0.5 * np.ones((4, 4))  # h'' = 2, lam = 2
+        hessian = parabola(4, 2.0).hessian(x)
+        expected = eigh(hessian - total**-1.5 * bound, np.diag(np.diag(hessian)), eigvals_only=True)[0]
+        assert lemma_1(parabola(4, 2.0), x, c=0.0, lam=2.0).right == pytest.approx(expected, rel=1e-8)
+
+
+@pytest.mark.parametrize("rare", [0.1, 1e-4, 1e-10])
+def test_lemma_1_would_notice_a_violation_however_rare_an_arm_is(rare: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("allworlds.theory.hessian.lemma_1_condition", lambda *of: 0.0)  # pretend that it speaks
+    check = lemma_1(shifted_shannon(1.0), np.array([rare, 1.0 - rare]), c=0.0, lam=2.0)
+    assert check.right < -0.1
+    assert not check.holds
+
+
 def test_lemma_1_is_silent_where_its_condition_fails() -> None:
     x = np.array([0.9, 0.1])
     assert lemma_1_condition(shifted_shannon(0.0), x, c=0.0, lam=1.0) > 0.0
@@ -95,6 +116,8 @@ def test_lemma_2_holds_above_its_floor(gamma: float) -> None:
 
 
 def test_lemma_2_needs_its_floor() -> None:
+    with pytest.raises(InvalidParameter, match="a floor above 0"):
+        lemma_2(np.array([0.5, 0.5]), cover_of([2]), 0.0)
     with pytest.raises(InvalidParameter, match="less than gamma"):
         lemma_2(np.array([0.001, 0.999]), cover_of([2]), 0.01)
 

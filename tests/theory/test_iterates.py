@@ -56,7 +56,7 @@ def vars_of(state: Round) -> dict[str, object]:
     return {name: getattr(state, name) for name in state.__dataclass_fields__}
 
 
-@pytest.mark.parametrize("gamma", [0.0, 1e-4, 0.2])
+@pytest.mark.parametrize("gamma", [1e-4, 0.05, 0.2])
 def test_lemma_9_holds_for_any_play(gamma: float) -> None:
     rng = np.random.default_rng(0)
     for _ in range(100):

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+from allworlds.errors import InvalidParameter
 from allworlds.ftrl.constants import Constants
 from allworlds.ftrl.simplex import sharp_comparator, shrunk_comparator
 from allworlds.ftrl.solve import solve_ftrl
@@ -133,6 +134,17 @@ def test_lemma_4s_right_side_is_its_formula() -> None:
     check = lemma_4(np.full((1, 2), 0.5), cover, 0, 0.01)
     log_floor = math.log(100.0)
     assert check.right == pytest.approx(18.0 * log_floor + 5.0 * log_floor**2 * math.sqrt(0.5))
+
+
+@pytest.mark.parametrize("gamma", [0.0, -0.1, math.nan, 0.6, "a"])
+def test_lemma_4_refuses_what_is_no_floor(gamma: object) -> None:
+    with pytest.raises(InvalidParameter, match="a floor above 0 and at most 1/2"):
+        lemma_4(np.full((1, 2), 0.5), cover_of([1, 1]), 0, gamma)
+
+
+def test_lemma_4_refuses_play_below_the_floor() -> None:
+    with pytest.raises(InvalidParameter, match=r"less than gamma = 0\.1"):
+        lemma_4(np.array([[0.95, 0.05]]), cover_of([1, 1]), 0, 0.1)
 
 
 def test_lemma_5_held_on_every_state_that_was_tried(sharp_rounds: list[Round], paper_rounds: list[Round]) -> None:

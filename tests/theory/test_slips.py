@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import mpmath
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 from allworlds.ftrl.constants import Constants
+from allworlds.ftrl.solve import solve_ftrl
 from allworlds.theory import round_state
 from theory.states import cover_of
 
@@ -120,3 +122,33 @@ def test_gap_6_the_best_arm_of_the_clean_means_need_not_be_the_best_of_the_corru
     assert against_clean_best == 0.0
     assert against_best_in_hindsight == pytest.approx(100.0)
     assert against_best_in_hindsight <= 2.0 * corruption - 0.1 * horizon + 1e-9
+
+
+def expected_play(corruption) -> tuple[float, float]:
+    """``E[p_2·l~_2]`` and ``E[p_2]·mu`` after one round whose losses are ``corruption(l~_1, l~_2)``, enumerated.
+
+    Two single arms, clean losses 0 or 1 with means 0.4 and 0.6, drawn before the adversary acts.
+    """
+    cover, mu = cover_of([1, 1]), np.array([0.4, 0.6])
+    constants, outcomes = Constants.sharp(cover), list(itertools.product((0.0, 1.0), repeat=2))
+    joint, mean = 0.0, np.zeros(2)
+    for first, second, drawn in itertools.product(outcomes, outcomes, (0, 1)):
+        chance = 0.5  # of the draw: the first round is even
+        for i in (0, 1):
+            chance *= (mu[i] if first[i] else 1.0 - mu[i]) * (mu[i] if second[i] else 1.0 - mu[i])
+        estimates = np.zeros(2)
+        estimates[drawn] = corruption(np.array(first), np.array(second))[drawn] / 0.5
+        p = solve_ftrl(cover, estimates, 1.0 / math.sqrt(2.0), constants).distribution
+        joint += chance * float(p @ np.array(second))
+        mean += chance * p
+    return joint, float(mean @ mu)
+
+
+def test_gap_7_a_corruption_that_knows_later_clean_losses_makes_the_play_depend_on_them() -> None:
+    joint, product = expected_play(lambda first, second: 1.0 - second)  # what will be good looks bad
+    assert joint == pytest.approx(product + 0.0063, abs=5e-5)
+
+
+def test_gap_7_a_corruption_that_knows_only_the_past_and_the_present_does_not() -> None:
+    joint, product = expected_play(lambda first, second: 1.0 - first)
+    assert joint == pytest.approx(product, rel=1e-12)

@@ -6,12 +6,15 @@ import math
 import numpy as np
 import pytest
 
-from allworlds.ftrl import Constants, sharp_alpha
+from allworlds.errors import InvalidParameter
+from allworlds.ftrl import Constants, sharp_alpha, solve_ftrl
 from allworlds.graphs import clique_cover, disjoint_cliques
 from allworlds.theory import Check, lemma_7, round_state, sharp_hessian
 from allworlds.workflows.verify import Verdict, verify
+from allworlds.workflows.verify.algorithm import optimality
 from allworlds.workflows.verify.statement import Outcome, Statement
-from allworlds.workflows.verify.trajectories import WORLDS, make_losses, run
+from allworlds.workflows.verify.theorems import against_i_star, against_the_best
+from allworlds.workflows.verify.trajectories import WORLDS, Losses, Trajectory, make_losses, run
 from allworlds.workflows.verify.verdict import GROUPS, judge
 
 
@@ -48,6 +51,11 @@ def test_statements_have_different_labels_and_every_lemma_of_the_paper_is_among_
         "thm:ftrl-general-regret-bound-haipeng",
         "fig:3d",
         "alg:FTRL",
+        "alg:FTRL-sum",
+        "alg:FTRL-floor",
+        "sharp-decomposition",
+        "sharp-7-corruption",
+        "sharp-7-young",
     ):
         assert label in labels
 
@@ -80,6 +88,23 @@ def test_the_tightest_instance_is_shown_and_nothing_said_by_zero_below_zero() ->
     assert (verdict.left, verdict.right) == (9.0, 10.0)
 
 
+def test_an_instance_whose_left_side_is_zero_is_tight_when_its_right_side_is_small_for_its_scale() -> None:
+    loose, tight = Check("", "", 0.0, 0.5, scale=1.0), Check("", "", 0.0, 0.01, scale=1.0)
+    assert judge(STATEMENT, "group", [loose, tight, Check("", "", 1.0, 2.0)]).right == 0.01
+
+
+@pytest.mark.parametrize("scale", ["ful", "", None, 1])
+def test_an_unknown_scale_is_refused_at_once(scale) -> None:
+    with pytest.raises(InvalidParameter, match=r"scale is .*; expected one of 'quick', 'full'"):
+        verify(seed=0, scale=scale)
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, "a", None, True])
+def test_a_seed_that_is_no_count_is_refused_at_once(seed) -> None:
+    with pytest.raises(InvalidParameter, match=r"seed must be an integer of at least 0, but .* came"):
+        verify(seed=seed)
+
+
 def test_a_side_that_is_not_a_number_fails() -> None:
     assert not judge(STATEMENT, "group", [Check("", "", math.nan, 1.0)]).holds
     assert not judge(STATEMENT, "group", [Check("", "", 1.0, math.nan)]).holds
@@ -99,6 +124,33 @@ def test_checks_fail_where_the_statement_is_made_false() -> None:
     one = clique_cover(disjoint_cliques([2]))
     assert sharp_hessian(worst, one, sharp_alpha(2)).holds
     assert not sharp_hessian(worst, one, sharp_alpha(2) - 0.05).holds
+
+
+@pytest.mark.parametrize("setting", ["paper", "sharp"])
+def test_optimality_is_seen_from_the_gradient_and_its_absence_too(setting: str) -> None:
+    """At the step, with arms at their floor and above it; and no longer after a small move in any direction."""
+    rng = np.random.default_rng(2)
+    cover = clique_cover(disjoint_cliques([3, 2]))
+    constants = Constants.paper(cover, 100) if setting == "paper" else Constants.sharp(cover)
+    losses = np.array([0.0, 10.0, 9000.0, 30.0, 50.0]) if setting == "paper" else rng.random(5) * 10.0
+    p = solve_ftrl(cover, losses, 0.5, constants).distribution
+    assert (p == constants.gamma).any() == (setting == "paper")
+    assert optimality(cover, p, losses, 0.5, constants).holds
+    for i in range(4):
+        moved = p.copy()
+        moved[i], moved[i + 1] = p[i] + 1e-4, p[i + 1] - 1e-4 if p[i + 1] > 2e-4 else p[i + 1]
+        assert not optimality(cover, moved / moved.sum(), losses, 0.5, constants).holds
+
+
+def test_the_sharp_theorems_count_regret_against_the_best_arm_of_the_clean_means() -> None:
+    cover = clique_cover(disjoint_cliques([1, 1]))
+    clean, played = np.tile([0.0, 1.0], (4, 1)), np.tile([1.0, 0.0], (4, 1))
+    empty = np.zeros((4, 2))
+    losses = Losses(played, clean, np.array([0.4, 0.6]))
+    it = Trajectory(cover, Constants.sharp(cover), losses, np.full((4, 2), 0.5), empty, empty, empty, np.ones(4))
+    assert against_i_star([it]) == -2.0
+    assert against_the_best([it]) == 2.0
+    assert it.corrupted
 
 
 @pytest.mark.parametrize("world", WORLDS)

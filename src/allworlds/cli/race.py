@@ -32,17 +32,20 @@ def race(
     horizon: Annotated[int | None, typer.Option(min=1, help="Rounds of a run.", show_default="30000")] = None,
     seeds: Annotated[int | None, typer.Option(min=1, help="Runs of a learner in a world.", show_default="10")] = None,
     first_seed: Annotated[int, typer.Option(min=0, help="The first of the seeds.")] = 0,
-    out: Annotated[Path, typer.Option(help="Folder of the report and of all finished cells.")] = Path("race-report"),
+    out: Annotated[Path, typer.Option(help="Folder of the report and of all finished cells.")] = Path("race"),
     jobs: Annotated[int | None, typer.Option(min=1, help="Threads.", show_default="all cores")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")] = False,
-    full: Annotated[bool, typer.Option("--full", help="Every learner, more worlds, 100000 rounds, 20 seeds.")] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="Every learner, every kind of world, 100000 rounds, 20 seeds.")
+    ] = False,
     report: Annotated[bool, typer.Option(help="Draw figures and write report.html.")] = True,
 ) -> None:
     """Let learners race in several worlds; print who did how well and write DIR/report.html.
 
     Specs are names with parameters, such as disjoint-cliques:10x10, stochastic:gap=0.125 or
-    tsallis-shannon-sharp:kappa=0.25. allworlds learners and allworlds worlds list the names. An interrupted race goes
-    on where it stopped when it is started again with the same options.
+    tsallis-shannon-sharp:kappa=0.25. allworlds learners and allworlds worlds list the names.
+
+    An interrupted race goes on where it stopped when it is started again with the same options.
     """
     with sentences():
         from allworlds.workflows.race import CellsFailed, Race, RaceInterrupted, full_race, run_race

@@ -75,7 +75,7 @@ def _blank(first: str, *others: str) -> Table:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column(f"  {first}", overflow="fold")
     for name in others:
         table.add_column(name, justify="right", overflow="fold")

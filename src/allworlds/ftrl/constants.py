@@ -122,7 +122,7 @@ class Constants:
             gamma=0.0,
             eta0=3.0 * math.sqrt(reach),
             estimator="baseline",
-            beta_floor=0.3,
+            beta_floor=0.5,
             label="practical",
         )
 

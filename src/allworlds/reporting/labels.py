@@ -45,6 +45,8 @@ def spread(heights: Sequence[float], gap: float = GAP, top: float = 1.0) -> list
             joined = min((one * n + other * m) / (n + m), top - (n + m - 1) * gap / 2)
             groups[-2:] = [(joined, n + m)]
     placed = [centre + (k - (n - 1) / 2) * gap for centre, n in groups for k in range(n)]
+    for k, height in enumerate(placed):  # and none below the axes, if there is room
+        placed[k] = max(height, k * gap, placed[k - 1] + gap if k else 0.0)
     answer = np.empty(len(placed))
     answer[order] = placed
     return [float(height) for height in answer]

@@ -120,10 +120,10 @@ def log_log_regret(ax: Axes, runs: Sequence[Runs], styles: Mapping[str, Style], 
     top = max([2.0, *(final for final in finals if np.isfinite(final))])
     first = int(np.searchsorted(rounds, rounds[-1] / ZOOM))
     early = [float(one.pseudo_regret.mean(axis=0)[first:].min()) for one in runs]
-    ax.set_xscale("log")
-    ax.set_yscale("log")
     ax.set_xlim(float(rounds[first]), float(rounds[-1]) if first < len(rounds) - 1 else 2.0 * float(rounds[first]))
     ax.set_ylim(max(1.0, 0.7 * min(early)), 1.5 * top)
+    ax.set_xscale("log")
+    ax.set_yscale("log")
     ax.set_xlabel("round, log scale")
     ends = [EndLabel(max(float(one.final.mean()), 1.0), one.learner, styles[one.learner]) for one in runs]
     ends += [EndLabel(max(float(line.values[-1]), 1.0), line.text, line.style) for line in lines]

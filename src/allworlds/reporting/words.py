@@ -23,17 +23,17 @@ def finding(story: Story) -> str:
     titles = short_titles(list(story.worlds))
     ours = next(row for row in story.ratios if row.learner == story.ours)
     if ours.ratio is None or ours.world is None:
-        return "In this race some learner beats every fixed arm in every world, so ratios of regret say nothing."
+        return "In every world of this race the best regret is about zero or below, so ratios of regret say nothing."
     others = [row for row in story.ratios if row.rival and row.learner != story.ours]
     compared = len({row.world for row in story.standings if row.ratio is not None})
     every = compared == len(story.worlds)
     worlds = f"{'all' if every else 'the'} {compared} worlds" if compared > 1 else "the one world"
-    worlds += "" if every else " with ratios"
+    worlds += " of this race" if every else " of this race that have ratios"
     if ours.ratio < 1.005:
-        first = f"{story.ours} has the least regret in {worlds} of this race."
+        first = f"{story.ours} has the least regret in {worlds}."
     else:
         first = (
-            f"In {worlds} of this race, {story.ours} has at most {ours.ratio:.2f} times the regret of the best "
+            f"In {worlds}, {story.ours} has at most {ours.ratio:.2f} times the regret of the best "
             f"learner there (most in {titles[ours.world]})."
         )
     if not others:
@@ -61,7 +61,7 @@ def about_world(story: Story, spec: str) -> str:
         sentences.append(f"{ATTACKS[attack]} The corruption spent is {rows[0].corruption:,.0f}.")
         sentences.append("Regret stays low for as long as the tampering makes another arm the best in hindsight.")
     if rows[0].ratio is None:
-        sentences.append("Some learner beats every fixed arm here, so there are no ratios: read the table.")
+        sentences.append("The best regret here is about zero or below, so there are no ratios: read the table.")
     return " ".join(sentences)
 
 

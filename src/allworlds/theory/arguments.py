@@ -57,7 +57,9 @@ def checked_play(clique_mass: ArrayLike, others: ArrayLike, best_clique: Any, n_
         )
     best = checked_clique(best_clique, q.shape[1])
     if not np.all(q >= 0.0) or not np.all(np.abs(q.sum(axis=1) - 1.0) <= ROUNDING):
-        raise InvalidParameter("clique_mass has a row that is no distribution; expected numbers from 0 on that add to 1")
+        raise InvalidParameter(
+            "clique_mass has a row that is no distribution; expected numbers of at least 0 that add to 1"
+        )
     if not np.all((x >= 0.0) & (x <= q[:, best] + ROUNDING)):
         raise InvalidParameter("others leaves 0 to the best clique's mass; it is the mass of that clique's other arms")
     return q
@@ -81,17 +83,18 @@ def checked_gaps(clique_gaps: ArrayLike, n_cliques: int) -> Array:
 
 def checked_corruption(corruption: Any) -> float:
     """``corruption`` as a finite number of at least 0."""
-    number = not isinstance(corruption, bool) and isinstance(corruption, Real)
-    if not number or not 0.0 <= corruption < math.inf:
+    spent = float(corruption) if isinstance(corruption, Real) and not isinstance(corruption, bool) else math.nan
+    if not 0.0 <= spent < math.inf:
         raise InvalidParameter(f"corruption is {corruption!r}; expected a finite number of at least 0")
-    return float(corruption)
+    return spent
 
 
 def checked_floor(gamma: Any, n_arms: int) -> float:
     """``gamma`` as a floor of a distribution over ``n_arms`` arms, above 0 because its logarithm is used."""
-    if not isinstance(gamma, Real) or not 0.0 < gamma <= 1.0 / n_arms:
+    floor = float(gamma) if isinstance(gamma, Real) else math.nan
+    if not 0.0 < floor <= 1.0 / n_arms:
         raise InvalidParameter(f"gamma is {gamma!r}; expected a floor above 0 and at most 1/{n_arms}")
-    return float(gamma)
+    return floor
 
 
 def _numbers(values: ArrayLike, name: str) -> Array:

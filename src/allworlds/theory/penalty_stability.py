@@ -98,7 +98,9 @@ def lemma_4(distributions: Array, cover: CliqueCover, best_arm: int, gamma: floa
     horizon, n_arms = distributions.shape
     log_floor = math.log(1.0 / checked_floor(gamma, n_arms))
     if not float(distributions.min()) >= gamma * (1.0 - 1e-9):
-        raise InvalidParameter(f"an arm has {distributions.min():g}, less than gamma = {gamma:g}; Lemma 4 needs as much")
+        raise InvalidParameter(
+            f"an arm has {distributions.min():g}, less than gamma = {gamma:g}; Lemma 4 needs as much"
+        )
     alpha = 2.0 * (log_floor**2 + 1.0)
     comparator = shrunk_comparator(n_arms, best_arm, gamma)
     target = tsallis_shannon(comparator, cover, alpha)

@@ -139,7 +139,10 @@ def make_nature(n_arms: int, **fields: Any) -> Nature:
 
 
 def change_nature(nature: Nature, **fields: Any) -> Nature:
-    """The same with other fields, of the same types; arrays become read-only, so that all worlds compile as one."""
+    """The same with other fields, of the same types, so that all worlds compile as one.
+
+    Arrays are taken over, not copied, and become read-only.
+    """
     return nature._replace(**{name: _like(getattr(nature, name), value) for name, value in fields.items()})
 
 
@@ -147,7 +150,5 @@ def _like(model: Any, value: Any) -> Any:
     if not isinstance(model, np.ndarray):
         return type(model)(value)
     array = np.ascontiguousarray(value, dtype=model.dtype)
-    if array.flags.writeable:
-        array = array.copy()  # the caller may keep writing to his own
-        array.flags.writeable = False
+    array.flags.writeable = False
     return array

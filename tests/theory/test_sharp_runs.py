@@ -1,0 +1,146 @@
+from __future__ import annotations
+
+import math
+
+import mpmath
+import numpy as np
+import pytest
+
+from allworlds.errors import InvalidParameter
+from allworlds.ftrl.constants import Constants
+from allworlds.ftrl.simplex import sharp_comparator
+from allworlds.ftrl.solve import solve_ftrl
+from allworlds.graphs import CliqueCover
+from allworlds.theory import corrupted_play, decomposition, youngs_line
+from theory.states import cover_of
+
+Run = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+
+
+def played(cover: CliqueCover, constants: Constants, horizon: int, seed: int) -> Run:
+    """Algorithm 1 from its definition: estimates, steps, half steps and rates."""
+    rng = np.random.default_rng(seed)
+    losses = (rng.random((horizon, cover.n_arms)) < rng.random(cover.n_arms)).astype(float)
+    cumulative = np.zeros(cover.n_arms)
+    rates = 1.0 / np.sqrt(np.arange(1, horizon + 1))
+    rows = []
+    for loss, eta in zip(losses, rates, strict=True):
+        p = solve_ftrl(cover, cumulative, eta, constants).distribution
+        clique = cover.cliques[cover.owner[rng.choice(cover.n_arms, p=p / p.sum())]]
+        estimate = np.zeros(cover.n_arms)
+        estimate[clique] = loss[clique] / p[clique].sum()
+        cumulative = cumulative + estimate
+        rows.append((estimate, p, solve_ftrl(cover, cumulative, eta, constants).distribution))
+    estimates, p, half = (np.array(column) for column in zip(*rows, strict=True))
+    return estimates, p, half, rates
+
+
+def objective(p: np.ndarray, losses: np.ndarray, eta: float, cover: CliqueCover, constants: Constants) -> float:
+    """``L·p + Psi(p)/eta + Phi(p)`` from its definition, in thirty digits."""
+    with mpmath.workdps(30):
+        total = mpmath.fsum(mpmath.mpf(float(a)) * mpmath.mpf(float(b)) for a, b in zip(losses, p, strict=True))
+        for clique, alpha in zip(cover.cliques, constants.alpha, strict=True):
+            x = [mpmath.mpf(float(p[i])) for i in clique]
+            q = mpmath.fsum(x)
+            entropy = -mpmath.fsum(v / q * mpmath.log(v / q) for v in x if v > 0)
+            total += -mpmath.sqrt(q) * (alpha + entropy) / mpmath.mpf(float(eta)) - constants.beta * mpmath.log(q)
+        return float(total)
+
+
+@pytest.mark.parametrize("sizes", [[3, 2], [1, 1, 1], [4], [5, 1, 2]])
+def test_the_decomposition_holds_along_runs_against_every_arm(sizes: list[int]) -> None:
+    cover, horizon = cover_of(sizes), 60
+    for seed, constants in enumerate((Constants.sharp(cover), Constants.paper(cover, horizon))):
+        estimates, p, half, rates = played(cover, constants, horizon, seed)
+        for arm in range(cover.n_arms):
+            u = sharp_comparator(cover, arm, horizon)
+            assert decomposition(cover, constants, estimates, p, half, rates, u).holds
+
+
+def test_the_decompositions_room_is_what_the_proof_gives_away() -> None:
+    """Each half step beats the next step at its own objective, and the last one beats the comparator."""
+    cover, horizon = cover_of([3, 2]), 12
+    constants = Constants.sharp(cover)
+    estimates, p, half, rates = played(cover, constants, horizon, 5)
+    u = sharp_comparator(cover, 1, horizon)
+    after = np.cumsum(estimates, axis=0)
+    rivals = [*p[1:], u]
+    given = sum(
+        objective(rivals[t], after[t], rates[t], cover, constants)
+        - objective(half[t], after[t], rates[t], cover, constants)
+        for t in range(horizon)
+    )
+    assert decomposition(cover, constants, estimates, p, half, rates, u).slack == pytest.approx(given, rel=1e-9)
+    assert given > 0.0
+
+
+def test_the_decomposition_of_one_round_is_an_equality_against_its_own_half_step() -> None:
+    cover = cover_of([2, 1])
+    constants = Constants.sharp(cover)
+    estimates, p, half, rates = played(cover, constants, 1, 1)
+    assert estimates.max() > 0.0
+    check = decomposition(cover, constants, estimates, p, half, rates, half[0])
+    assert check.left == pytest.approx(check.right, rel=1e-12)
+    assert check.left > 0.0
+
+
+def test_the_decomposition_notices_half_steps_that_do_not_minimise() -> None:
+    cover = cover_of([2, 1])
+    constants = Constants.sharp(cover)
+    estimates, p, half, rates = played(cover, constants, 1, 1)
+    even = np.full((1, 3), 1.0 / 3.0)
+    assert np.abs(even - half).max() > 0.01
+    assert not decomposition(cover, constants, estimates, p, even, rates, half[0]).holds
+
+
+def test_corruption_costs_at_most_twice_its_size_in_any_play() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        p, clean = rng.dirichlet(np.ones(4), size=20), rng.random((20, 4))
+        played_losses = np.clip(clean + rng.normal(size=(20, 4)) * 10.0 ** rng.uniform(-3, 0), 0.0, 1.0)
+        assert corrupted_play(p, played_losses, clean, int(rng.integers(4))).holds
+
+
+def test_twice_the_corruption_is_attained_and_once_would_not_do() -> None:
+    clean, tampered = np.tile([0.25, 0.75], (8, 1)), np.tile([0.5, 0.5], (8, 1))
+    check = corrupted_play(np.tile([0.0, 1.0], (8, 1)), tampered, clean, best_arm=0)
+    assert check.left == pytest.approx(8 * 0.5)  # by hand: the gap of the arm that was played
+    assert check.right == pytest.approx(0.0 + 2.0 * 8 * 0.25)
+    assert check.holds
+
+
+@pytest.mark.parametrize("z", [1e-3, 0.02, 0.5, 1.0, 30.0])
+def test_youngs_line_holds_for_any_play(z: float) -> None:
+    rng = np.random.default_rng(1)
+    for sizes in ([1, 1], [3], [2, 4, 1]):
+        cover = cover_of(sizes)
+        for _ in range(50):
+            p = rng.dirichlet(np.full(cover.n_arms, 10.0 ** rng.uniform(-1.0, 1.0)), size=int(rng.integers(1, 40)))
+            assert youngs_line(p, cover, rng.random(cover.n_arms), z).holds
+
+
+def test_youngs_line_is_an_equality_for_one_round_and_the_best_z() -> None:
+    cover, q, gap, cost = cover_of([1, 1]), 0.25, 0.5, 2.0 + 10.91
+    worse = int(cover.cliques[1][0])
+    p, means = np.full((1, 2), 1.0 - q), np.zeros(2)
+    p[0, worse], means[worse] = q, gap
+    check = youngs_line(p, cover, means, z=gap * math.sqrt(q) / cost)
+    assert check.left == pytest.approx(cost * math.sqrt(q))
+    assert check.right == pytest.approx(check.left)
+
+
+def test_youngs_line_counts_the_best_cliques_other_arms_and_not_the_best_one() -> None:
+    cover = cover_of([3])
+    p, means = np.full((1, 3), 0.2), np.array([0.5, 0.5, 0.5])
+    p[0, 1], means[1] = 0.6, 0.1
+    check = youngs_line(p, cover, means, z=1.0)
+    cost = 11.29 + math.log(3.0)
+    assert check.left == pytest.approx(cost * math.sqrt(0.4))
+    assert check.right == pytest.approx(0.5 * cost**2 / 0.4 + 0.4 * 0.4 / 2.0)
+
+
+def test_youngs_line_needs_a_positive_z_and_a_unique_best_arm() -> None:
+    p = np.full((2, 2), 0.5)
+    for z, means in ((0.0, [0.1, 0.2]), (-1.0, [0.1, 0.2]), (1.0, [0.1, 0.1])):
+        with pytest.raises(InvalidParameter, match="z above 0 and a unique best arm"):
+            youngs_line(p, cover_of([1, 1]), means, z)
