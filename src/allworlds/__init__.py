@@ -26,6 +26,7 @@ _HOMES = {
     "Trace": "simulation",
     "TsallisShannon": "learners",
     "clique_cover": "graphs",
+    "make_learner": "learners",
     "play": "simulation",
     "play_many": "simulation",
     "sharp_alpha": "ftrl",
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from allworlds.errors import AllWorldsError
     from allworlds.ftrl import Constants, FTRLSolution, sharp_alpha, solve_ftrl
     from allworlds.graphs import CliqueCover, FeedbackGraph, clique_cover
-    from allworlds.learners import TsallisShannon
+    from allworlds.learners import TsallisShannon, make_learner
     from allworlds.simulation import Trace, play, play_many
 
 

@@ -96,7 +96,7 @@ class Instances:
 
     def _random_states(self, which: str, stream: int) -> Iterator[Round]:
         rng = self.rng(stream)
-        for _ in range(60 if self.full else 12):
+        for _ in range(100 if self.full else 40):  # so many that each condition of a lemma is met by some
             yield random_round(rng, which)
 
     def _short(self, name: str, stream: int) -> list[Trajectory]:
