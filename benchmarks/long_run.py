@@ -56,8 +56,7 @@ def run(learner: aw.TsallisShannon, rounds: int, seed: int = 1) -> dict[str, Any
     spent = time.perf_counter() - begin
     losses = learner.cumulative_losses(state)
     p = learner.distribution(state)
-    constants = learner.constants
-    assert constants is not None
+    constants = learner.constants_now(state)
     afresh = aw.solve_ftrl(learner.cover, losses, constants.learning_rate(learner.round(state)), constants)
     counts = p > 1e-300
     difference = np.max(np.abs(p[counts] - afresh.distribution[counts]) / afresh.distribution[counts])

@@ -216,7 +216,8 @@ def test_the_barrier_follows_the_variance_of_the_losses_between_its_floor_and_be
             beta * min(1.0, max(floor, 4.0 * variance)), rel=1e-12
         )
         ticket = learner.draw(state, *uniform_pair(5, 9, t, 0))
-        losses = np.random.default_rng(t).uniform(size=11) * (1.0 if t > 200 else 0.3)
+        draws = np.random.default_rng(t).uniform(size=11)
+        losses = draws * 0.3 if t < 200 else (draws < 0.2).astype(float)  # variances 0.0075, then 0.16
         step, old = 1.0 / min(t + 1, 200), mean
         mean += step * (losses[ticket.arm] - mean)
         variance += step * ((losses[ticket.arm] - old) * (losses[ticket.arm] - mean) - variance)
