@@ -211,7 +211,7 @@ def test_the_barrier_follows_the_variance_of_the_losses_between_its_floor_and_be
     state = learner.init()
     assert learner.constants_now(state).beta == beta
     mean, variance = 0.5, 0.25
-    for t in range(1, 400):
+    for t in range(1, 900):
         assert learner.constants_now(state).beta == pytest.approx(
             beta * min(1.0, max(floor, 4.0 * variance)), rel=1e-12
         )
