@@ -65,13 +65,20 @@ def conditional(losses: NDArray[np.float64], sharpness: float, floor: float = 0.
 @jit
 def moments(losses: NDArray[np.float64], lowest: float, sharpness: float, floor: float) -> Moments:
     """The five numbers of ``y`` in one pass over the arms, or a few when some are pinned."""
-    total, first, second, farthest = _weigh(losses, lowest, sharpness, math.inf)[:4]
+    total, first, second = 0.0, 0.0, 0.0
+    for i in range(losses.size):
+        t = sharpness * (losses[i] - lowest)
+        if t < FARTHEST:
+            w = math.exp(-t)
+            total += w
+            first += w * t
+            second += w * t * t
     mean = first / total
     variance = max(0.0, second / total - mean * mean)
     log_top = -math.log(total)
-    if floor <= 0.0 or log_top - farthest >= math.log(floor):
-        return Moments(log_top, mean - log_top, 1.0, mean, variance)
-    return _pinned_moments(losses, lowest, sharpness, floor, log_top)
+    if floor > 0.0 and log_top - sharpness * (losses.max() - lowest) < math.log(floor):
+        return _pinned_moments(losses, lowest, sharpness, floor, log_top)
+    return Moments(log_top, mean - log_top, 1.0, mean, variance)
 
 
 @jit
@@ -84,7 +91,7 @@ def _pinned_moments(
     n_pinned = -1
     total, first, second, free = 1.0, 0.0, 0.0, 1.0
     for _ in range(n_arms):
-        total, first, second, _farthest, pinned = _weigh(losses, lowest, sharpness, log_top - log_floor)
+        total, first, second, pinned = _weigh(losses, lowest, sharpness, log_top - log_floor)
         if pinned == n_pinned:
             break
         n_pinned = pinned
@@ -99,13 +106,12 @@ def _pinned_moments(
 @jit
 def _weigh(
     losses: NDArray[np.float64], lowest: float, sharpness: float, cutoff: float
-) -> tuple[float, float, float, float, int]:
-    """Sums of ``w, w t, w t^2`` for ``w = exp(-t)`` over arms with ``t <= cutoff``; largest ``t``; arms beyond."""
-    total, first, second, farthest = 0.0, 0.0, 0.0, 0.0
+) -> tuple[float, float, float, int]:
+    """Sums of ``w, w t, w t^2`` for ``w = exp(-t)`` over arms with ``t <= cutoff``; and how many lie beyond."""
+    total, first, second = 0.0, 0.0, 0.0
     beyond = 0
     for i in range(losses.size):
         t = sharpness * (losses[i] - lowest)
-        farthest = max(farthest, t)
         if t > cutoff and t > 0.0:
             beyond += 1
         elif t < FARTHEST:
@@ -113,7 +119,7 @@ def _weigh(
             total += w
             first += w * t
             second += w * t * t
-    return total, first, second, farthest, beyond
+    return total, first, second, beyond
 
 
 @jit
