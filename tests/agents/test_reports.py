@@ -11,7 +11,7 @@ import pytest
 
 import allworlds as aw
 from agents.agent_runs import choose_with, everything, learner_bits, loss_of, make, play, refused, report
-from allworlds.errors import InvalidLosses, InvalidParameter
+from allworlds.errors import InvalidLosses
 
 
 def triangle(decision):
@@ -111,7 +111,7 @@ def test_a_loss_of_an_unknown_arm_is_refused(arm):
     agent = make()
     decision = agent.choose()
     losses = report(decision) | {arm: 0.5}
-    refused(agent, InvalidParameter, "no arm", lambda: agent.observe(decision, losses))
+    refused(agent, InvalidLosses, "no arm", lambda: agent.observe(decision, losses))
 
 
 def test_a_missing_loss_is_refused_whichever_it_is():
@@ -179,7 +179,7 @@ def test_a_number_is_no_name_where_arms_have_labels():
     losses = {"abcdefg".index(arm): 0.5 for arm in decision.observes}
     refused(agent, InvalidLosses, "the loss of arm '.' is missing", lambda: agent.observe(decision, losses))
     more = report(decision) | {0: 0.5}
-    refused(agent, InvalidParameter, "no arm is labelled 0", lambda: agent.observe(decision, more))
+    refused(agent, InvalidLosses, "no arm is labelled 0", lambda: agent.observe(decision, more))
 
 
 def test_a_graph_of_networkx_gives_its_names():

@@ -113,6 +113,10 @@ class Agent:
         self._observed: dict[bytes, tuple[Label, ...]] = {}
         self._lock = threading.RLock()
 
+    def __repr__(self) -> str:
+        waiting = len(self._pending)
+        return f"Agent({self._learner.title}, {self._learner.n_arms} arms, round {self.round}, {waiting} pending)"
+
     @property
     def learner(self) -> Learner:
         """The rule at work."""
@@ -291,7 +295,11 @@ class Agent:
         for arm, value in losses.items():
             if arm in used:
                 continue
-            if not graph.are_neighbours(chosen, graph.index_of(arm)):
+            try:
+                other = graph.index_of(arm)
+            except InvalidParameter as error:
+                raise InvalidLosses(f"a loss came for what is no arm: {error}") from None
+            if not graph.are_neighbours(chosen, other):
                 raise InvalidLosses(
                     f"a loss of arm {arm!r} came, but decision {decision.id} chose arm {decision.arm!r}, which "
                     f"does not see it; report those of {few(decision.observes)}"

@@ -24,8 +24,9 @@ def as_numbers(values: Any) -> NDArray[np.float64]:
     except (TypeError, ValueError):
         raise InvalidLosses(f"losses are {few(values)}; expected one number for each arm") from None
     if array.dtype.kind not in "biuf":
-        kind = type(values).__name__
-        raise InvalidLosses(f"losses are {few(values)}, a {kind}; expected a mapping, list or array of numbers")
+        raise InvalidLosses(
+            f"losses are {few(values)}, which are no numbers; expected a mapping, list or array of numbers"
+        )
     return array.astype(np.float64, copy=False)
 
 
