@@ -79,6 +79,8 @@ class Recipe(Generic[Made]):
     """The keys that must be given."""
     gathers: str | None = None
     """The key that takes all values that come by place, as a list."""
+    form: str = ""
+    """How it is written, with capitals where values go."""
 
 
 def parse_spec(text: str) -> Spec:
@@ -118,14 +120,16 @@ def parse_spec(text: str) -> Spec:
     return Spec(name, tuple(positional), options)
 
 
-def build(spec: Spec, recipes: Mapping[str, Recipe[Made]], what: str, **given: Any) -> Made:
+def build(spec: Spec, recipes: Mapping[str, Recipe[Made]], what: str, listed: str = "", **given: Any) -> Made:
     """Make what a spec names, with ``given`` arguments from the caller; ``what`` it is goes into the sentences.
+
+    ``listed`` is the command that lists all names, if there is one.
 
     >>> recipes = {"row": Recipe("row", lambda n: [0] * n, "zeros", "row:3", {"n": "integer"}, ("n",))}
     >>> build(parse_spec("row:3"), recipes, "list")
     [0, 0, 0]
     """
-    recipe = recipes[nearest(spec.name, recipes, what)]
+    recipe = recipes[nearest(spec.name, recipes, what, listed)]
     arguments = _by_place(spec, recipe)
     for key, value in spec.options.items():
         nearest(key, recipe.takes, f"option of {spec.name}:")
@@ -139,8 +143,10 @@ def build(spec: Spec, recipes: Mapping[str, Recipe[Made]], what: str, **given: A
     return recipe.make(**given, **checked)
 
 
-def nearest(name: str, known: Iterable[str], what: str) -> str:
-    """``name`` itself if it is known, else an error that lists the nearest names.
+def nearest(name: str, known: Iterable[str], what: str, listed: str = "") -> str:
+    """``name`` itself if it is known, else an error that lists the nearest names, and all if none is near.
+
+    Where a command has all names ``listed``, the error gives the nearest and that command.
 
     >>> nearest("bandit", ["bandit", "star"], "graph")
     'bandit'
@@ -150,7 +156,9 @@ def nearest(name: str, known: Iterable[str], what: str) -> str:
         return name
     if not names:
         raise InvalidParameter(f"there is no {what} {name!r}; it takes none")
-    near = difflib.get_close_matches(name, names, n=3, cutoff=0.4)
+    near = difflib.get_close_matches(name, names, n=3, cutoff=0.0 if listed else 0.4)
+    if listed:
+        raise InvalidParameter(f"there is no {what} {name!r}; the nearest are {', '.join(near)}; '{listed}' lists all")
     if near:
         raise InvalidParameter(f"there is no {what} {name!r}; the nearest are {', '.join(near)}")
     raise InvalidParameter(f"there is no {what} {name!r}; there are {', '.join(names)}")

@@ -14,6 +14,8 @@ import pytest
 from typer.testing import CliRunner
 
 from allworlds.cli import app
+from allworlds.cli.progress import plain_lines
+from allworlds.graphs.by_name import GRAPHS
 from allworlds.learners import LEARNERS
 from allworlds.worlds.by_name import WORLDS
 
@@ -137,8 +139,75 @@ def test_the_table_marks_the_best_and_ends_with_the_headline(tmp_path):
     assert any(line.startswith("* ucb-n") for line in lines)
     assert not any(line.startswith("* uniform") for line in lines)
     assert any(line.startswith("Worst ratio over worlds") for line in lines)
-    assert result.stderr == ""
-    assert "\x1b" not in result.stdout
+    assert "\x1b" not in result.output
+    assert "4 runs of 300 rounds on bandit:3: 3 arms in 3 cliques, 0 edges" in result.stdout
+
+
+def test_stderr_says_how_the_graph_was_read_that_it_compiles_and_how_far_it_is(tmp_path):
+    lines = run("race", *TINY, "--no-report", "--out", str(tmp_path)).stderr.splitlines()
+    assert lines[0] == "bandit:3: 3 arms in 3 cliques, 0 edges"
+    assert lines[1].startswith("compiling 1 learner first")
+    assert lines[2].startswith("1 of 1 cells, ")
+    again = run("race", *TINY, "--no-report", "--out", str(tmp_path)).stderr.splitlines()
+    assert again == lines[:1]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+def test_on_a_terminal_the_first_sentence_stands_on_a_line_of_its_own(tmp_path):
+    import pty
+
+    ours, theirs = pty.openpty()
+    command = [Path(sys.executable).with_name("allworlds"), "race", *TINY, "--no-report", "--out", str(tmp_path)]
+    settings = os.environ | {"TERM": "xterm", "COLUMNS": "100"}
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=theirs, env=settings)
+    os.close(theirs)
+    heard = b""
+    try:
+        while piece := os.read(ours, 4096):
+            heard += piece
+    except OSError:  # the other end is closed
+        pass
+    os.close(ours)
+    assert process.wait(timeout=120) == 0
+    lines = heard.decode().splitlines()
+    assert lines[0] == "bandit:3: 3 arms in 3 cliques, 0 edges"
+    assert "1/1" in heard.decode()
+
+
+def test_plain_progress_is_a_line_a_tenth(capsys):
+    listen = plain_lines("cells")
+    for done in (0, 0, *range(1, 361), 360):
+        listen(done, 360, "something")
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.partition(",")[0] for line in lines] == [f"{done} of 360 cells" for done in range(36, 361, 36)]
+
+
+def test_the_report_of_another_race_is_not_replaced_without_a_word(tmp_path):
+    out = ["--out", str(tmp_path)]
+    assert "replaces" not in run("race", *TINY, *out).stderr
+    assert "replaces" not in run("race", *TINY, *out).stderr
+    other = run("race", *TINY, "--graph", "bandit:4", *out)
+    assert f"replaces the report of another race (graph bandit:3) in '{tmp_path}'" in other.stderr
+    (tmp_path / "result.json").unlink()
+    assert f"replaces '{tmp_path}/report.html', which tells of another race" in run("race", *TINY, *out).stderr
+
+
+def test_without_ratios_the_terminal_says_why_and_prints_no_headline(tmp_path):
+    # a single round loses at most the gap of 0.5, which is too little to divide by
+    words = [*TINY, "--horizon", "1", "--seeds", "1", "--no-report", "--out", str(tmp_path)]
+    result = run("race", *words)
+    assert "The best regret here is about zero or below, so there are no ratios" in result.stdout
+    assert "Worst ratio" not in result.stdout
+    assert "1 run of 1 round on" in result.stdout
+
+
+def test_the_help_counts_the_cells_of_the_full_race_and_names_the_lists():
+    from allworlds.workflows.race import Race, full_race
+    from allworlds.workflows.race.plan import make_plan
+
+    text = " ".join(run("race", "--help", columns=300).stdout.split())
+    assert f"{len(make_plan(Race(**full_race())).cells)} cells" in text
+    assert "allworlds graphs" in text
 
 
 def test_the_report_is_written_and_its_path_printed(tmp_path):
@@ -154,6 +223,8 @@ def test_the_report_is_written_and_its_path_printed(tmp_path):
         (["--learner", "thomson"], "error: there is no learner 'thomson'; the nearest are thompson-n"),
         (["--world", "stochastik"], "error: there is no world 'stochastik'; the nearest are stochastic"),
         (["--graph", "disjoint-cliques:axb"], "error: 'disjoint-cliques:axb' gives sizes as 'axb'; expected whole"),
+        (["--graph", "zzz"], "error: there is no graph 'zzz'; the nearest are "),
+        (["--graph", "g.json"], "error: 'g.json' looks like a path; file:g.json reads a graph from a file"),
         (["--out", "/dev/null/x"], "error: cannot write to '/dev/null/x'"),
     ],
 )
@@ -181,7 +252,7 @@ def test_cells_that_fail_exit_with_1(tmp_path, monkeypatch):
     monkeypatch.setattr(running, "play_many", fail)
     result = run("race", *TINY, "--no-report", "--out", str(tmp_path))
     assert result.exit_code == 1
-    assert result.stderr.startswith("error: 1 of 1 cells failed")
+    assert "\nerror: 1 of 1 cells failed" in result.stderr
 
 
 def test_learners_lists_the_whole_registry():
@@ -197,3 +268,25 @@ def test_worlds_lists_every_world_with_an_example():
     assert [one["name"] for one in objects] == list(WORLDS)
     table = run("worlds", columns=160).stdout
     assert all(recipe.example in table for recipe in WORLDS.values())
+
+
+def test_graphs_lists_every_graph_with_its_form_and_an_example():
+    objects = [json.loads(line) for line in run("graphs", "--json").stdout.splitlines()]
+    assert [one["name"] for one in objects] == list(GRAPHS)
+    assert all(one["form"].startswith(one["name"]) for one in objects)
+    for columns in (80, 200):
+        text = run("graphs", columns=columns).stdout
+        assert all(recipe.form in text and recipe.example in text for recipe in GRAPHS.values())
+        assert "file:PATH" in text
+        assert ".graphml" in text
+
+
+@pytest.mark.parametrize("command", ["learners", "worlds", "graphs"])
+def test_a_narrow_screen_gets_a_list_whose_examples_stand_on_one_line(command):
+    lines = run(command, columns=80).stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+    heads = [line for line in lines if not line.startswith(" ")]
+    registry = {"learners": LEARNERS, "worlds": WORLDS, "graphs": GRAPHS}[command]
+    assert [head.partition(":")[0] for head in heads] == list(registry)
+    if command != "learners":
+        assert {f"    {recipe.example}" for recipe in registry.values()} <= set(lines)

@@ -41,6 +41,11 @@ def test_every_listed_example_makes_a_graph(name):
     ("spec", "sentence"),
     [
         ("disjoint-clique:2x2", "the nearest are disjoint-cliques"),
+        ("zzz:3", "there is no graph 'zzz'; the nearest are .*, .*, .*; 'allworlds graphs' lists all"),
+        ("bandti:3", "the nearest are bandit.*; 'allworlds graphs' lists all"),
+        ("g.json", "file:g.json reads a graph from a file"),
+        ("./x.edges", "file:./x.edges reads a graph from a file"),
+        ("data/x", "file:data/x reads a graph from a file"),
         ("disjoint-cliques", "takes a number of cliques and their size"),
         ("disjoint-cliques:n_cliques=2", "takes a number of cliques and their size"),
         ("bandit:0", "n must be an integer of at least 1"),

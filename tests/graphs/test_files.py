@@ -71,6 +71,9 @@ def test_directed_graphml_is_refused(tmp_path):
     ("text", "name", "sentence"),
     [
         ("0 1\n0 1 0.5\n", "g.txt", "line 2 of .* has 3 columns"),
+        ("0 1\nx2 1\n", "g.txt", "line 2: 'x2' is a name, but the other arms are numbers; give every arm"),
+        ("source,target\n0,1\n", "g.txt", "line 1: 'source' is a name, but the other arms are numbers"),
+        ("a b\n\nc 7\n", "g.txt", "line 3: '7' is a number, but the other arms are names"),
         ("# nothing\n", "g.txt", "names no arm"),
         ("<graphml", "g.graphml", "is no GraphML that networkx can read"),
     ],

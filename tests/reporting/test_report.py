@@ -15,7 +15,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from allworlds.ftrl import sharp_alpha
 from allworlds.reporting.labels import spread
 from allworlds.reporting.lines import theory_lines
-from allworlds.reporting.race_figures import headline_figure, regret_figure
+from allworlds.reporting.race_figures import headline_figure, mass_figure, regret_figure
 from allworlds.reporting.report import draw_figures, make_page
 from allworlds.reporting.story import short_titles, title_of
 from allworlds.reporting.styles import learner_styles
@@ -137,6 +137,50 @@ def test_a_single_seed_and_a_graph_of_one_clique_make_a_page_too(tmp_path):
     race = Race("full-information:4", ("stochastic:gap=0.5",), ("tsallis-shannon",), horizon=1, seeds=1)
     page = run_race(race, tmp_path).report.read_text(encoding="utf-8")
     assert Page(page).stack == []
+    assert "1 learner, 1 world, 1 round, 1 seed; graph full-information:4: 4 arms in 1 clique, 6 edges" in page
+    assert "mean of 1 seed." in page
+
+
+def with_regret(story, change):
+    """The story as if every regret were changed so, without ratios."""
+    runs = tuple(replace(one, pseudo_regret=change(one.pseudo_regret)) for one in story.runs)
+    rows = tuple(replace(row, ratio=None) for row in story.standings)
+    ratios = tuple(replace(row, ratio=None, world=None) for row in story.ratios)
+    return replace(story, runs=runs, standings=rows, ratios=ratios)
+
+
+def test_without_ratios_there_is_no_headline_and_no_logarithm_of_what_is_not_positive(told):
+    story = with_regret(told[0].story, lambda regret: -regret - 1.0)
+    figures = draw_figures(story)
+    assert "headline" not in figures
+    page = make_page(story, dict.fromkeys(figures, "<svg></svg>"))
+    assert Page(page).stack == []
+    assert "short bar" not in page
+    assert "Ratios by world" not in page
+    assert "logarithmic axes" not in page
+    for world in RACE.worlds:
+        (ax,) = regret_figure(story, world).axes
+        assert ax.get_yscale() == "linear"
+        assert {text.get_text() for text in ax.texts} == set(RACE.learners)
+
+
+def test_all_figures_are_equally_wide_so_that_their_letters_are_equally_large(told):
+    story = told[0].story
+    alone = replace(story, runs=tuple(story.runs_in(RACE.worlds[0])))
+    widths = {figure.get_figwidth() for figure in (*draw_figures(story).values(), mass_figure(alone))}
+    assert len(widths) == 1
+
+
+def test_the_legend_of_the_masses_has_the_colours_of_the_areas_inside_the_figure(told):
+    figure = mass_figure(told[0].story)
+    renderer = drawn(figure)
+    for ax in [ax for ax in figure.axes if ax.get_legend() is not None]:
+        legend = ax.get_legend()
+        shown = [tuple(patch.get_facecolor()) for patch in legend.get_patches()]
+        assert shown == [tuple(area.get_facecolor()[0]) for area in ax.collections[: len(shown)]]
+        box = legend.get_window_extent(renderer)
+        assert figure.bbox.y0 <= box.y0
+        assert box.y1 <= ax.get_window_extent(renderer).y0
 
 
 def drawn(figure):

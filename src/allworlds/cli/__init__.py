@@ -14,7 +14,7 @@ import typer
 
 from allworlds import __version__
 from allworlds.cli.figure import figure
-from allworlds.cli.listing import learners, worlds
+from allworlds.cli.listing import graphs, learners, worlds
 from allworlds.cli.race import race
 from allworlds.cli.verify import verify
 
@@ -25,7 +25,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (race, learners, worlds, verify, figure):
+for command in (race, learners, worlds, graphs, verify, figure):
     app.command()(command)
 
 

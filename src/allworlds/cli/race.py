@@ -17,11 +17,17 @@ if TYPE_CHECKING:
     from allworlds.workflows.race import RaceResult
 
 Several = list[str] | None
+FULL = "Every learner, every kind of world, 100000 rounds, 20 seeds: 660 cells, on the order of an hour on two cores."
 
 
 def race(
     graph: Annotated[
-        str | None, typer.Option(help="Who sees whom.", show_default="disjoint-cliques:10x10", metavar="SPEC")
+        str | None,
+        typer.Option(
+            help="Who sees whom; allworlds graphs lists the forms.",
+            show_default="disjoint-cliques:10x10",
+            metavar="SPEC",
+        ),
     ] = None,
     world: Annotated[
         Several, typer.Option(help="A world; repeat for several.", show_default="three of them", metavar="SPEC")
@@ -35,15 +41,14 @@ def race(
     out: Annotated[Path, typer.Option(help="Folder of the report and of all finished cells.")] = Path("race"),
     jobs: Annotated[int | None, typer.Option(min=1, help="Threads.", show_default="all cores")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")] = False,
-    full: Annotated[
-        bool, typer.Option("--full", help="Every learner, every kind of world, 100000 rounds, 20 seeds.")
-    ] = False,
+    full: Annotated[bool, typer.Option("--full", help=FULL)] = False,
     report: Annotated[bool, typer.Option(help="Draw figures and write report.html.")] = True,
 ) -> None:
     """Let learners race in several worlds; print who did how well and write DIR/report.html.
 
     Specs are names with parameters, such as disjoint-cliques:10x10, stochastic:gap=0.125 or
-    tsallis-shannon-sharp:kappa=0.25. allworlds learners and allworlds worlds list the names.
+    tsallis-shannon-sharp:kappa=0.25; file:PATH reads a graph from a file. allworlds graphs, allworlds worlds and
+    allworlds learners list the names.
 
     An interrupted race goes on where it stopped when it is started again with the same options.
     """
@@ -55,8 +60,8 @@ def race(
         chosen |= {key: tuple(value) if isinstance(value, list) else value for key, value in asked.items() if value}
         config = Race(**chosen, first_seed=first_seed, jobs=jobs)
         try:
-            with progress() as on_progress:
-                result = run_race(config, out, on_progress, report=report)
+            with progress(plainly="cells") as on_progress:
+                result = run_race(config, out, on_progress, report=report, on_notice=_notice)
         except RaceInterrupted as interruption:
             typer.echo(
                 f"interrupted: {interruption.kept} of {interruption.total} cells are kept in '{out / 'cells'}'; "
@@ -78,20 +83,32 @@ def _typed() -> str:
     return shlex.join(["allworlds", *sys.argv[1:]])
 
 
+def _notice(sentence: str) -> None:
+    typer.echo(sentence, err=True)
+
+
 def _print_result(result: RaceResult) -> None:
     from rich.console import Console
     from rich.text import Text
 
     from allworlds.cli.race_table import headline, world_table
+    from allworlds.reporting.words import NO_RATIO, counted, finding, how_read
 
     screen = Console(highlight=False)
     for spec in result.race.worlds:
         screen.print(Text(spec, style="bold"))
         screen.print(world_table(result, spec))
-    screen.print(Text("Worst ratio over worlds: mean regret over the best rival's, where it is largest", style="bold"))
-    screen.print(headline(result))
+        if result.story.standings_in(spec)[0].ratio is None:
+            screen.print(Text(f"{NO_RATIO}\n"))
     story, seconds = result.story, result.seconds
+    if story.has_ratios:
+        title = "Worst ratio over worlds: mean regret over the best rival's, where it is largest"
+        screen.print(Text(title, style="bold"))
+        screen.print(headline(result))
+    elif len(story.worlds) > 1:
+        screen.print(Text(finding(story)))
     runs = len(result.standings) * len(story.seeds)
-    screen.print(Text(f"{runs} runs of {story.horizon:,} rounds on {story.graph}; {seconds:.0f} s."))
+    played = f"{counted(runs, 'run')} of {counted(story.horizon, 'round')}"
+    screen.print(Text(f"{played} on {how_read(story.graph, story.cover)}; {seconds:.0f} s."))
     if result.report is not None:
         screen.print(Text(f"report: {result.report}"))

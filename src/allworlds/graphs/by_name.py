@@ -8,7 +8,7 @@ from allworlds.errors import InvalidParameter
 from allworlds.graphs import families, random_families
 from allworlds.graphs.files import read_graph
 from allworlds.graphs.graph import FeedbackGraph
-from allworlds.specs import Kind, Recipe, build, parse_spec
+from allworlds.specs import Kind, Recipe, Spec, build, parse_spec
 
 COUNT: dict[str, Kind] = {"n": "integer"}
 
@@ -21,7 +21,21 @@ def make_graph(spec: str) -> FeedbackGraph:
     >>> make_graph("lu-gadgets").n_arms
     30
     """
-    return build(parse_spec(spec), GRAPHS, "graph")
+    return build(graph_spec(spec), GRAPHS, "graph", "allworlds graphs")
+
+
+def graph_spec(text: str) -> Spec:
+    """The spec of a graph; a bare path is no spec, and the error says how a file is named.
+
+    >>> str(graph_spec("grid:5x6"))
+    'grid:5x6'
+    """
+    name = text.partition(":")[0] if isinstance(text, str) else ""
+    if any(mark in name for mark in "./\\"):
+        raise InvalidParameter(
+            f"{text!r} looks like a path; file:{text.strip()} reads a graph from a file (an edge list or GraphML)"
+        )
+    return parse_spec(text)
 
 
 def _cliques(
@@ -46,8 +60,9 @@ GRAPHS: dict[str, Recipe[FeedbackGraph]] = {
             "disjoint-cliques:10x10",
             {"n_cliques": "integer", "size": "integer", "sizes": "integers"},
             gathers="sizes",
+            form="disjoint-cliques:CLIQUESxSIZE or disjoint-cliques:SIZE,SIZE,...",
         ),
-        Recipe("bandit", families.bandit, "an arm sees only itself", "bandit:10", COUNT, ("n",)),
+        Recipe("bandit", families.bandit, "an arm sees only itself", "bandit:10", COUNT, ("n",), form="bandit:ARMS"),
         Recipe(
             "full-information",
             families.full_information,
@@ -55,10 +70,11 @@ GRAPHS: dict[str, Recipe[FeedbackGraph]] = {
             "full-information:30",
             COUNT,
             ("n",),
+            form="full-information:ARMS",
         ),
-        Recipe("star", families.star, "arm 0 sees all and is seen by all", "star:10", COUNT, ("n",)),
-        Recipe("path", families.path, "arms in a row", "path:10", COUNT, ("n",)),
-        Recipe("cycle", families.cycle, "arms in a ring", "cycle:5", COUNT, ("n",)),
+        Recipe("star", families.star, "arm 0 sees all and is seen by all", "star:10", COUNT, ("n",), form="star:ARMS"),
+        Recipe("path", families.path, "arms in a row", "path:10", COUNT, ("n",), form="path:ARMS"),
+        Recipe("cycle", families.cycle, "arms in a ring", "cycle:5", COUNT, ("n",), form="cycle:ARMS"),
         Recipe(
             "grid",
             families.grid,
@@ -66,8 +82,15 @@ GRAPHS: dict[str, Recipe[FeedbackGraph]] = {
             "grid:5x6",
             {"rows": "integer", "columns": "integer"},
             ("rows", "columns"),
+            form="grid:ROWSxCOLUMNS",
         ),
-        Recipe("lu-gadgets", families.lu_gadgets, "30 arms whose cliques outnumber independent sets", "lu-gadgets"),
+        Recipe(
+            "lu-gadgets",
+            families.lu_gadgets,
+            "30 arms whose cliques outnumber independent sets",
+            "lu-gadgets",
+            form="lu-gadgets",
+        ),
         Recipe(
             "mycielski-complement",
             families.mycielski_complement,
@@ -75,6 +98,7 @@ GRAPHS: dict[str, Recipe[FeedbackGraph]] = {
             "mycielski-complement:4",
             {"k": "integer"},
             ("k",),
+            form="mycielski-complement:K",
         ),
         Recipe(
             "erdos-renyi",
@@ -83,6 +107,7 @@ GRAPHS: dict[str, Recipe[FeedbackGraph]] = {
             "erdos-renyi:30,p=0.4,seed=1",
             {"n": "integer", "p": "number", "seed": "integer"},
             ("n", "p", "seed"),
+            form="erdos-renyi:ARMS,p=P,seed=SEED",
         ),
         Recipe(
             "stochastic-blocks",
@@ -92,6 +117,7 @@ GRAPHS: dict[str, Recipe[FeedbackGraph]] = {
             {"sizes": "integers", "p_in": "number", "p_out": "number", "seed": "integer"},
             ("sizes", "p_in", "p_out", "seed"),
             gathers="sizes",
+            form="stochastic-blocks:SIZE,SIZE,...,p_in=P,p_out=P,seed=SEED",
         ),
         Recipe(
             "random-interval",
@@ -100,6 +126,7 @@ GRAPHS: dict[str, Recipe[FeedbackGraph]] = {
             "random-interval:40,length=0.1,seed=1",
             {"n": "integer", "length": "number", "seed": "integer"},
             ("n", "length", "seed"),
+            form="random-interval:ARMS,length=LENGTH,seed=SEED",
         ),
         Recipe(
             "random-unit-disk",
@@ -108,6 +135,7 @@ GRAPHS: dict[str, Recipe[FeedbackGraph]] = {
             "random-unit-disk:40,radius=0.2,seed=1",
             {"n": "integer", "radius": "number", "seed": "integer"},
             ("n", "radius", "seed"),
+            form="random-unit-disk:ARMS,radius=RADIUS,seed=SEED",
         ),
         Recipe(
             "barabasi-albert",
@@ -116,8 +144,17 @@ GRAPHS: dict[str, Recipe[FeedbackGraph]] = {
             "barabasi-albert:40,m=2,seed=1",
             {"n": "integer", "m": "integer", "seed": "integer"},
             ("n", "m", "seed"),
+            form="barabasi-albert:ARMS,m=LINKS,seed=SEED",
         ),
-        Recipe("file", read_graph, "an edge list or GraphML", "file:graph.txt", {"path": "path"}, ("path",)),
+        Recipe(
+            "file",
+            read_graph,
+            "GraphML (.graphml, .xml), or else an edge list: two arms a line, with a space or a comma between",
+            "file:graph.txt",
+            {"path": "path"},
+            ("path",),
+            form="file:PATH",
+        ),
     )
 }
 """The graphs by name, in the order in which they are listed."""

@@ -2,16 +2,20 @@
 
 An edge list has two arms a line, with spaces or a comma between; a line with one arm says that it is there. What
 follows a ``#`` is a comment. Arms are known by number if they are exactly 0, 1, 2, …; otherwise by their labels.
+A list in which some arms are numbers and some are names is refused: most often, one of them is a slip.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from pathlib import Path
 
 from allworlds.errors import InvalidGraph, MissingExtra
 from allworlds.graphs.graph import FeedbackGraph
 
 GRAPHML = (".graphml", ".xml")
+NUMBER = re.compile(r"[+-]?\d+(\.\d+)?", re.ASCII)
 
 
 def read_graph(path: str | Path) -> FeedbackGraph:
@@ -40,21 +44,36 @@ def read_graph(path: str | Path) -> FeedbackGraph:
 
 def _from_lines(file: Path, lines: list[str]) -> FeedbackGraph:
     pairs: list[tuple[str, str]] = []
-    names: dict[str, None] = {}
+    names: dict[str, int] = {}  # and the line that has it first
     for number, line in enumerate(lines, start=1):
         arms = line.partition("#")[0].replace(",", " ").split()
         if len(arms) > 2:
             raise InvalidGraph(
                 f"line {number} of '{file}' has {len(arms)} columns; expected two arms that see each other, or one arm"
             )
-        names.update(dict.fromkeys(arms))
+        for arm in arms:
+            names.setdefault(arm, number)
         if len(arms) == 2:
             pairs.append((arms[0], arms[1]))
     if not names:
         raise InvalidGraph(f"'{file}' names no arm; expected two arms that see each other a line")
+    _refuse_a_mix(file, names)
     labels = _labels(list(names))
     place = {str(label): arm for arm, label in enumerate(labels)}
     return FeedbackGraph(len(labels), [(place[one], place[other]) for one, other in pairs], labels)
+
+
+def _refuse_a_mix(file: Path, lines: Mapping[str, int]) -> None:
+    """Refuse numbers beside names; the kind that is rarer is taken for the slip."""
+    numbers = [name for name in lines if NUMBER.fullmatch(name)]
+    words = [name for name in lines if not NUMBER.fullmatch(name)]
+    if not numbers or not words:
+        return
+    odd, one, many = (words[0], "name", "numbers") if len(words) <= len(numbers) else (numbers[0], "number", "names")
+    raise InvalidGraph(
+        f"'{file}', line {lines[odd]}: '{odd}' is a {one}, but the other arms are {many}; "
+        "give every arm a number, or every arm a name (a heading begins with #)"
+    )
 
 
 def _labels(names: list[str]) -> list[int] | list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from allworlds.worlds import World
 
 GREYS = ("#C8C8C8", "#DEDEDE")
+WIDE = 10.0
+"""Inches, of every figure: a page gives all the same width, so that their letters have the same size."""
 ZOOM = 1000
 """Logarithmic axes show the last three powers of ten of the rounds; before, all learners look alike."""
 
@@ -31,7 +33,7 @@ ZOOM = 1000
 def headline_figure(story: Story) -> Figure:
     """Each learner's worst ratio as a bar, with the world in which it is reached."""
     with house_style():
-        figure = blank(9.0, 1.0 + 0.42 * len(story.ratios))
+        figure = blank(WIDE, 1.0 + 0.42 * len(story.ratios))
         ratio_bars(figure.subplots(), story.ratios, story.ours, short_titles(list(story.worlds)))
     return figure
 
@@ -75,13 +77,17 @@ def ratio_bars(ax: Axes, ratios: Sequence[WorstRatio], ours: str, titles: Mappin
 
 
 def regret_figure(story: Story, world: str) -> Figure:
-    """Regret over time in one world: linear left, both axes logarithmic right, names at the ends of the curves."""
+    """Regret over time in one world: linear left, both axes logarithmic right, names at the ends of the curves.
+
+    Where most regrets are not positive there is nothing to take logarithms of, and only the left panel is drawn.
+    """
     styles = learner_styles(story.learners, story.ours, story.rivals)
     runs = story.runs_in(world)
     lines = theory_lines(story, world)
     with house_style():
-        figure = blank(10.0, max(4.0, 0.9 + 0.27 * (len(runs) + len(lines))))
-        left, right = figure.subplots(1, 2)
+        figure = blank(WIDE, max(4.0, 0.9 + 0.27 * (len(runs) + len(lines))))
+        both = has_logarithms(runs)
+        left, *right = figure.subplots(1, 2 if both else 1, squeeze=False)[0]
         regret_curves(left, runs, styles)
         left.set_xlim(0, story.horizon)
         top = max(float(one.pseudo_regret.mean(axis=0).max()) for one in runs)
@@ -90,8 +96,16 @@ def regret_figure(story: Story, world: str) -> Figure:
         left.set_xlabel("round")
         left.set_ylabel("pseudo-regret (mean, 10–90 % band)")
         left.ticklabel_format(style="plain")
-        log_log_regret(right, runs, styles, lines)
+        if both:
+            log_log_regret(right[0], runs, styles, lines)
+        else:
+            label_ends(left, [EndLabel(float(one.final.mean()), one.learner, styles[one.learner]) for one in runs])
     return figure
+
+
+def has_logarithms(runs: Sequence[Runs]) -> bool:
+    """Whether at least half of the learners end with a mean regret of one or more."""
+    return 2 * sum(float(one.final.mean()) >= 1.0 for one in runs) >= len(runs)
 
 
 def regret_curves(ax: Axes, runs: Sequence[Runs], styles: Mapping[str, Style]) -> Axes:
@@ -140,7 +154,7 @@ def mass_figure(story: Story, columns: int = 3) -> Figure | None:
     rows = -(-len(runs) // columns)
     wide = min(columns, len(runs))
     with house_style():
-        figure = blank(max(4.0, 10.0 * wide / columns), 0.4 + 2.7 * rows)
+        figure = blank(WIDE, 0.4 + 3.2 * rows)
         panels = figure.subplots(rows, wide, sharey=True, squeeze=False)
         for number, ax in enumerate(panels.flat):
             if number >= len(runs):
@@ -150,7 +164,7 @@ def mass_figure(story: Story, columns: int = 3) -> Figure | None:
             assert one.clique_mass is not None
             told = told_cliques(story, story.worlds[one.world], one.clique_mass)
             mass_areas(ax, one.rounds, one.clique_mass, told)
-            ax.set_title(titles[one.world], fontsize=10)
+            ax.set_title(titles[one.world])
             ax.set_xlabel("round, log scale")
             if number % wide == 0:
                 ax.set_ylabel("probability, mean of the seeds")
@@ -168,34 +182,30 @@ def told_cliques(story: Story, world: World, masses: NDArray[np.float64]) -> dic
 def mass_areas(ax: Axes, rounds: NDArray[np.int64], masses: NDArray[np.float64], told: Mapping[int, str]) -> Axes:
     """Areas that add up to one: named cliques below in colour, the others above in greys; masses are (R, K).
 
+    A legend below the axes names the colours.
+
     >>> masses = np.array([[0.5, 0.5], [0.1, 0.9]])
     >>> ax = mass_areas(blank(3, 2).subplots(), np.array([1, 10]), masses, {1: "good"})
-    >>> [text.get_text() for text in ax.texts]
-    ['good ', 'the other clique']
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['good', 'the other clique']
     """
-    from matplotlib.patheffects import withStroke
-
     others = [k for k in range(masses.shape[1]) if k not in told]
-    order = [*told, *others]
     colours = [CATEGORIES[n % len(CATEGORIES)] for n in range(len(told))]
     colours += [GREYS[n % 2] for n in range(len(others))]
-    ax.stackplot(rounds, masses[:, order].T, colors=colours, linewidth=0)
+    areas = ax.stackplot(rounds, masses[:, [*told, *others]].T, colors=colours, linewidth=0)
     ax.set_xscale("log")
     ax.set_xlim(rounds[0], rounds[-1] if len(rounds) > 1 else rounds[0] + 1)
     ax.set_ylim(0.0, 1.0)
-    tops = masses[:, order].cumsum(axis=1)
-    for n, name in enumerate(told.values()):
-        share = masses[:, order[n]]
-        at = len(rounds) // 8 + int(share[len(rounds) // 8 :].argmax())
-        if share[at] > 0.15:
-            middle = tops[at, n] - share[at] / 2
-            side = "right" if at > 0.6 * len(rounds) else "center"
-            look: dict[str, Any] = {"color": "white", "fontsize": 9, "weight": "bold", "va": "center"}
-            text = ax.text(rounds[at], middle, f"{name} ", ha=side, **look)
-            text.set_path_effects([withStroke(linewidth=3, foreground=colours[n])])  # readable across an edge
-    rest = "the other clique" if len(others) == 1 else f"the other {len(others)} cliques"
-    at = len(rounds) // 4
-    if others and 1.0 - tops[at, len(told) - 1] > 0.15:
-        height = (1.0 + tops[at, len(told) - 1]) / 2
-        ax.text(rounds[at], height, rest, color="#333333", ha="center", va="center", fontsize=9)
+    names = list(told.values())
+    if others:
+        names.append("the other clique" if len(others) == 1 else f"the other {len(others)} cliques")
+    ax.legend(
+        areas[: len(names)],
+        names,
+        loc="upper center",
+        bbox_to_anchor=(0.5, -0.2),
+        ncols=2,
+        frameon=False,
+        handlelength=1.0,
+    )
     return ax

@@ -12,15 +12,20 @@ from typing import TYPE_CHECKING
 
 from allworlds.reporting.canvas import house_style, save
 from allworlds.reporting.lines import theory_lines
-from allworlds.reporting.race_figures import headline_figure, mass_figure, regret_figure
+from allworlds.reporting.race_figures import has_logarithms, headline_figure, mass_figure, regret_figure
 from allworlds.reporting.story import Story, title_of
 from allworlds.reporting.tables import ratio_table, standing_table
-from allworlds.reporting.words import about_world, finding, why_the_paper_is_slow
+from allworlds.reporting.words import about_world, counted, finding, how_read, why_the_paper_is_slow
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PAPER = "tsallis-shannon-paper"
+ABOUT_REGRET = (
+    "<p><b>Regret</b> is what a learner lost in mean beyond the best single arm in hindsight; less is better. "
+    "All learners meet the same losses with the same seed. Under corruption, regret counts the losses as "
+    "they were played; the tables also show it on the clean ones.</p>"
+)
 
 
 def write_report(story: Story, folder: Path) -> Path:
@@ -38,8 +43,8 @@ def write_report(story: Story, folder: Path) -> Path:
 
 
 def draw_figures(story: Story) -> dict[str, Figure]:
-    """The figures by the name of their files: the headline, each world's regret, the masses."""
-    figures = {"headline": headline_figure(story)}
+    """The figures by the name of their files: the headline if there are ratios, each world's regret, the masses."""
+    figures = {"headline": headline_figure(story)} if story.has_ratios else {}
     for number, world in enumerate(story.worlds, start=1):
         figures[world_name(number, world)] = regret_figure(story, world)
     masses = mass_figure(story)
@@ -72,14 +77,15 @@ def make_page(story: Story, svgs: dict[str, str]) -> str:
     css = resources.files("allworlds.reporting").joinpath("page.css").read_text(encoding="utf-8")
     graph, cover = story.graph, story.cover
     where = (
-        f"{len(story.learners)} learners, {len(story.worlds)} worlds, {story.horizon:,} rounds, "
-        f"{len(story.seeds)} seeds; graph {graph}: {cover.n_arms} arms in {cover.n_cliques} cliques"
+        f"{counted(len(story.learners), 'learner')}, {counted(len(story.worlds), 'world')}, "
+        f"{counted(story.horizon, 'round')}, {counted(len(story.seeds), 'seed')}; graph {how_read(graph, cover)}"
     )
     parts = [
         "<h1>The race: who is good in every world?</h1>",
         f'<p class="where">{escape(where)}</p>',
         f'<p class="finding">{escape(finding(story))}</p>',
-        _headline(story, svgs["headline"]),
+        *([_headline(story, svgs["headline"])] if "headline" in svgs else []),
+        ABOUT_REGRET,
     ]
     for number, world in enumerate(story.worlds, start=1):
         parts.append(_world(story, world, number, svgs[world_name(number, world)]))
@@ -116,19 +122,20 @@ def _headline(story: Story, svg: str) -> str:
             _figure(svg, f"Bar chart of worst ratios over worlds. {described}", escape(caption)),
             "<h3>Ratios by world</h3>",
             ratio_table(story),
-            "<p><b>Regret</b> is what a learner lost in mean beyond the best single arm in hindsight; less is better. "
-            "All learners meet the same losses with the same seed. Under corruption, regret counts the losses as "
-            "they were played; the tables also show it on the clean ones.</p>",
         ]
     )
 
 
 def _world(story: Story, world: str, number: int, svg: str) -> str:
-    lines = " ".join(line.sentence for line in theory_lines(story, world))
-    caption = (
-        f"Pseudo-regret over time: mean of {len(story.seeds)} seeds, and a band from the 10th to the 90th percentile. "
-        f"Left: linear. Right: the same on logarithmic axes, where √t has slope one half. {lines}"
-    )
+    seeds = len(story.seeds)
+    band = ", and a band from the 10th to the 90th percentile" if seeds > 1 else ""
+    caption = f"Pseudo-regret over time: mean of {counted(seeds, 'seed')}{band}."
+    runs = story.runs_in(world)
+    if has_logarithms(runs):
+        caption += " Left: linear. Right: the same on logarithmic axes, where √t has slope one half."
+        if any(float(one.final.mean()) < 1.0 for one in runs):
+            caption += " On the right, what is below 1 is cut off."
+        caption = " ".join([caption, *(line.sentence for line in theory_lines(story, world))])
     described = "; ".join(f"{row.learner}: {row.regret.mean:.0f}" for row in story.standings_in(world))
     return "\n".join(
         [

@@ -49,6 +49,11 @@ class Story:
         """Whether a learner competes, or is a line that sees more than the graph shows."""
         return {row.learner: row.rival for row in self.ratios}
 
+    @property
+    def has_ratios(self) -> bool:
+        """Whether in any world the best regret is large enough to divide by."""
+        return any(row.ratio is not None for row in self.ratios)
+
     def runs_in(self, world: str) -> list[Runs]:
         """One world's runs."""
         return [one for one in self.runs if one.world == world]

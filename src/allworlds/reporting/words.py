@@ -5,6 +5,7 @@ from __future__ import annotations
 from html import escape
 
 from allworlds.ftrl import Constants
+from allworlds.graphs import CliqueCover
 from allworlds.reporting.story import Story, short_titles
 from allworlds.specs import parse_spec
 from allworlds.worlds.by_name import WORLDS
@@ -16,6 +17,29 @@ ATTACKS = {
     "spread": "The best arm loses 1 in some rounds, evenly over the whole run.",
     "periodic": "The best arm loses 1 in every second stretch of rounds until the budget is spent.",
 }
+
+
+NO_RATIO = "The best regret here is about zero or below, so there are no ratios: read the table."
+
+
+def counted(number: int, thing: str) -> str:
+    """A number and its noun.
+
+    >>> counted(1, "world"), counted(1200, "run")
+    ('1 world', '1,200 runs')
+    """
+    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
+
+
+def how_read(graph: str, cover: CliqueCover) -> str:
+    """What a graph's spec was taken for.
+
+    >>> from allworlds.graphs import clique_cover, disjoint_cliques
+    >>> how_read("disjoint-cliques:10x10", clique_cover(disjoint_cliques(10, 10)))
+    'disjoint-cliques:10x10: 100 arms in 10 cliques, 450 edges'
+    """
+    arms, cliques = counted(cover.n_arms, "arm"), counted(cover.n_cliques, "clique")
+    return f"{graph}: {arms} in {cliques}, {counted(cover.graph.n_edges, 'edge')}"
 
 
 def finding(story: Story) -> str:
@@ -61,7 +85,7 @@ def about_world(story: Story, spec: str) -> str:
         sentences.append(f"{ATTACKS[attack]} The corruption spent is {rows[0].corruption:,.0f}.")
         sentences.append("Regret stays low for as long as the tampering makes another arm the best in hindsight.")
     if rows[0].ratio is None:
-        sentences.append("The best regret here is about zero or below, so there are no ratios: read the table.")
+        sentences.append(NO_RATIO)
     return " ".join(sentences)
 
 

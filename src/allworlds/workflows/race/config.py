@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from allworlds.errors import InvalidParameter
+from allworlds.graphs.by_name import graph_spec
 from allworlds.specs import parse_spec
 
 GRAPH = "disjoint-cliques:10x10"
@@ -51,7 +52,7 @@ class Race:
             _check_count(name, getattr(self, name), least)
         if self.jobs is not None:
             _check_count("jobs", self.jobs, 1)
-        object.__setattr__(self, "graph", str(parse_spec(self.graph)))
+        object.__setattr__(self, "graph", str(graph_spec(self.graph)))
         for name in ("worlds", "learners"):
             specs = getattr(self, name)
             if isinstance(specs, str) or not specs:

@@ -101,6 +101,21 @@ def write_result(result: RaceResult, folder: Path) -> Path:
     return path
 
 
+def what_is_replaced(race: Race, folder: Path, *, report: bool) -> str | None:
+    """A sentence if the folder holds what another race has left and this one will write over; else None."""
+    page = folder / "report.html"
+    what = "report" if report and page.exists() else "result"
+    try:
+        other = json.loads((folder / "result.json").read_text(encoding="utf-8"))["race"]
+        same = all(other[name] == list(getattr(race, name)) for name in ("worlds", "learners"))
+        same = same and (other["graph"], other["horizon"]) == (race.graph, race.horizon)
+        if same and other["seeds"] == list(race.seed_numbers):
+            return None
+        return f"replaces the {what} of another race (graph {other['graph']}) in '{folder}'"
+    except (OSError, ValueError, KeyError, TypeError):
+        return f"replaces '{page}', which tells of another race" if what == "report" else None
+
+
 def _versions() -> dict[str, str]:
     libraries = {name: metadata.version(name) for name in ("numpy", "numba")}
     return {"allworlds": __version__, "python": ".".join(map(str, sys.version_info[:3])), **libraries}

@@ -10,14 +10,16 @@ from pathlib import Path
 from threading import Event
 
 from allworlds.errors import AllWorldsError
+from allworlds.reporting.words import counted, how_read
 from allworlds.simulation import Trace, play, play_many
 from allworlds.simulation.runs import Runs, gather, join
 from allworlds.workflows.race.cells import open_folder, read_cell, write_cell
 from allworlds.workflows.race.config import Race
 from allworlds.workflows.race.plan import Cell, Plan, make_plan
-from allworlds.workflows.race.result import RaceResult, tell, write_result
+from allworlds.workflows.race.result import RaceResult, tell, what_is_replaced, write_result
 
 OnProgress = Callable[[int, int, str], None]
+OnNotice = Callable[[str], None]
 
 
 class CellsFailed(AllWorldsError):
@@ -36,11 +38,20 @@ class _Stopped(Exception):
     """The race was interrupted between two seeds of a cell."""
 
 
-def run_race(race: Race, out: str | Path, on_progress: OnProgress | None = None, *, report: bool = True) -> RaceResult:
+def run_race(
+    race: Race,
+    out: str | Path,
+    on_progress: OnProgress | None = None,
+    *,
+    report: bool = True,
+    on_notice: OnNotice | None = None,
+) -> RaceResult:
     """Run ``race``, keep every finished cell in ``out/cells``, write ``out/result.json`` and ``out/report.html``.
 
     A second start with the same options goes on where the first one stopped, and gives the same numbers. All that
-    can be refused is refused before the first round. ``on_progress(done, total, what)`` counts runs.
+    can be refused is refused before the first round. ``on_progress(done, total, what)`` counts cells;
+    ``on_notice(sentence)`` hears, before the first round, how the graph was read, what will be written over and
+    what is compiled.
 
     >>> import tempfile
     >>> race = Race("bandit:3", ("stochastic:gap=0.5",), ("tsallis-shannon",), horizon=100, seeds=2)
@@ -60,6 +71,9 @@ def run_race(race: Race, out: str | Path, on_progress: OnProgress | None = None,
     finished = {cell: read_cell(folder, cell) for cell in plan.cells}
     todo = [cell for cell, runs in finished.items() if runs is None]
     total = len(plan.cells)
+    if on_notice is not None:
+        for sentence in _notices(plan, folder, todo, report=report):
+            on_notice(sentence)
     try:
         _compile(plan, todo, total - len(todo), total, say)
         _play_all(plan, folder, todo, total, say)
@@ -71,6 +85,14 @@ def run_race(race: Race, out: str | Path, on_progress: OnProgress | None = None,
     result = tell(plan, runs, folder, seconds=time.perf_counter() - started, report=report)
     write_result(result, folder)
     return result
+
+
+def _notices(plan: Plan, folder: Path, todo: Sequence[Cell], *, report: bool) -> list[str]:
+    """What a person wants to know before the race begins."""
+    learners = len({cell.learner for cell in todo})
+    compiling = f"compiling {counted(learners, 'learner')} first, some seconds each where it was not done before"
+    sentences = [how_read(plan.race.graph, plan.cover), what_is_replaced(plan.race, folder, report=report)]
+    return [sentence for sentence in (*sentences, compiling if todo else None) if sentence is not None]
 
 
 def _compile(plan: Plan, todo: Sequence[Cell], done: int, total: int, say: OnProgress) -> None:
