@@ -28,9 +28,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from allworlds.graphs import CliqueCover
+from allworlds.graphs.cover import check_cover
 from allworlds.kernels.jit import jit
 from allworlds.learners.base import Learner
-from allworlds.learners.checks import check_cover, positive, whole
+from allworlds.learners.checks import positive, whole
 from allworlds.learners.dispatch import Sight, graph_sight, serves
 
 FIRST_ACCURACY = 0.25

@@ -6,15 +6,6 @@ import math
 from numbers import Integral, Real
 
 from allworlds.errors import InvalidParameter
-from allworlds.graphs import CliqueCover
-
-
-def check_cover(cover: object) -> None:
-    """A learner's first field is a cover."""
-    if not isinstance(cover, CliqueCover):
-        raise InvalidParameter(
-            f"cover is a {type(cover).__name__}; expected a CliqueCover, such as allworlds.clique_cover(graph)"
-        )
 
 
 def whole(name: str, value: object) -> int:

@@ -28,9 +28,9 @@ from numpy.typing import NDArray
 
 from allworlds.errors import InvalidParameter
 from allworlds.graphs import CliqueCover
+from allworlds.graphs.cover import check_cover
 from allworlds.kernels.jit import jit
 from allworlds.learners.base import Learner
-from allworlds.learners.checks import check_cover
 from allworlds.learners.dispatch import Sight, own_sight, serves
 from allworlds.learners.weights import pick
 

@@ -22,9 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from allworlds.graphs import CliqueCover
+from allworlds.graphs.cover import check_cover
 from allworlds.kernels.jit import jit
 from allworlds.learners.base import Learner
-from allworlds.learners.checks import check_cover, positive
+from allworlds.learners.checks import positive
 from allworlds.learners.dispatch import Sight, graph_sight, serves
 
 
