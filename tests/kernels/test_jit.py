@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
 import allworlds
+from allworlds.kernels import jit
+
+PYPROJECT = Path(__file__).resolve().parents[2] / "pyproject.toml"
 
 # A kernel of ftrl/solve.py that calls a kernel of ftrl/within_clique.py: one clique of two arms, the second 10
 # worse. Its answer uses FARTHEST, a constant of the called module.
@@ -96,3 +101,13 @@ def test_with_jit_disabled_kernels_are_plain_python_and_nothing_is_compiled(copy
     assert plain["compiled"] is False
     assert plain["answer"] == pytest.approx([1.0, 4.5399929762484854e-05], rel=1e-14)
     assert compiled_files(copy) == {}
+
+
+def test_rooms_that_do_not_stamp_the_cache_compile_nothing_and_lie_above_all_that_do():
+    layers = tomllib.loads(PYPROJECT.read_text(encoding="utf-8"))["tool"]["importlinter"]["contracts"][0]["layers"]
+    above = [set(re.findall(r"\w+", layer)) for layer in layers]
+    top = set().union(*above[: next(i for i, layer in enumerate(above) if "agents" in layer)])
+    assert set(jit.WITHOUT_KERNELS) <= top
+    for room in jit.WITHOUT_KERNELS:
+        for path in (jit.PACKAGE / room).rglob("*.py"):
+            assert "kernels.jit" not in path.read_text(encoding="utf-8"), path

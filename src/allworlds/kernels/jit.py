@@ -2,8 +2,8 @@
 
 Numba's own cache looks only at the file of the function it compiles. A kernel that calls a kernel of
 another file keeps running the old code after that other file has changed, silently. Here every entry
-is also stamped with a digest of *all* sources of the package: any change compiles again, no change
-never does.
+is also stamped with a digest of the sources of *all* rooms that kernels live in or may call: any change
+there compiles again, no change never does. The rooms above play and agents compile nothing and do not count.
 
 Kernels release the GIL (seeds run in threads of one process) and follow IEEE arithmetic exactly: no
 ``fastmath``, and a division by zero is an infinity, not an exception.
@@ -25,15 +25,19 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 PACKAGE = Path(__file__).resolve().parent.parent
+WITHOUT_KERNELS = ("cli", "workflows", "reporting", "service", "experiments")
+"""Rooms that no kernel lives in, and that no kernel can call: the import contract puts them above all that do."""
 
 
 @functools.cache
 def source_digest() -> str:
-    """Digest of every source file of the package: the stamp of all compiled code."""
+    """Digest of every source file that compiled code could depend on: the stamp of all compiled code."""
     digest = hashlib.sha256()
     for path in sorted(PACKAGE.rglob("*.py")):
-        digest.update(str(path.relative_to(PACKAGE)).encode())
-        digest.update(path.read_bytes())
+        place = path.relative_to(PACKAGE)
+        if place.parts[0] not in WITHOUT_KERNELS:
+            digest.update(str(place).encode())
+            digest.update(path.read_bytes())
     return digest.hexdigest()
 
 
@@ -48,7 +52,7 @@ def jit(function: Function) -> Function:
 
 
 def _stamped(locator: type) -> type:
-    """Numba's ``locator`` of cache files, whose stamp also covers the whole package."""
+    """Numba's ``locator`` of cache files, whose stamp also covers all rooms with kernels."""
 
     def get_source_stamp(self: Any) -> tuple[str, Any]:
         return source_digest(), locator.get_source_stamp(self)  # type: ignore[attr-defined]
