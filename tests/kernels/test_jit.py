@@ -110,4 +110,4 @@ def test_rooms_that_do_not_stamp_the_cache_compile_nothing_and_lie_above_all_tha
     assert set(jit.WITHOUT_KERNELS) <= top
     for room in jit.WITHOUT_KERNELS:
         for path in (jit.PACKAGE / room).rglob("*.py"):
-            assert "kernels.jit" not in path.read_text(encoding="utf-8"), path
+            assert "@jit" not in path.read_text(encoding="utf-8"), path
