@@ -80,7 +80,7 @@ class Unnormalised(TsallisShannon):
     """Has a little more than one."""
 
     def distribution(self, state):
-        return super().distribution(state) * (1 + 1e-11)
+        return super().distribution(state) * (1 + 1e-8)
 
 
 class Forgetful(TsallisShannon):

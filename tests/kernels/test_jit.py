@@ -83,8 +83,8 @@ def test_a_change_in_a_called_module_is_noticed_and_no_change_compiles_nothing(c
 
     called = copy / "allworlds" / "ftrl" / "within_clique.py"
     text = called.read_text(encoding="utf-8")
-    assert text.count("FARTHEST = 745.0") == 1
-    called.write_text(text.replace("FARTHEST = 745.0", "FARTHEST = 5.0"), encoding="utf-8")
+    assert text.count("FARTHEST = 708.0") == 1
+    called.write_text(text.replace("FARTHEST = 708.0", "FARTHEST = 5.0"), encoding="utf-8")
     third = run(copy)
     assert third["answer"] == [1.0, 0.0]  # now an arm 10 away weighs nothing
     assert (third["hits"], third["misses"]) == (0, 1)

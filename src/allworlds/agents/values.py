@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from allworlds.errors import InvalidLosses, InvalidParameter
-from allworlds.kernels.jit import jit
+from allworlds.kernels.jit import lean_jit
 
 
 def as_numbers(values: Any) -> NDArray[np.float64]:
@@ -64,7 +64,7 @@ def _short(value: object) -> str:
 # --- kernels --------------------------------------------------------------------------------------------
 
 
-@jit
+@lean_jit
 def scale_losses(
     values: NDArray[np.float64], low: float, high: float, reward: bool, scaled: NDArray[np.float64]
 ) -> int:

@@ -31,8 +31,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.ftrl.within_clique import moments
-from allworlds.kernels.jit import jit
+from allworlds.ftrl.within_clique import Moments, least, moments
+from allworlds.kernels.jit import jit, lean_jit
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -82,18 +82,6 @@ class Masses(NamedTuple):
     """Temperature at the floor ``d gamma``, or at the numerical one."""
 
 
-def new_masses(sizes: Ints, gamma: float) -> Masses:
-    """Room for cliques of these sizes, starting from equal shares."""
-    floors = np.maximum(sizes * gamma, HOTTEST**-2.0)
-    left = max(0.0, 1.0 - gamma * float(sizes.sum()))
-    hottest = np.minimum(HOTTEST, floors**-0.5)
-    coldest = np.minimum(hottest, (floors + left) ** -0.5)
-    even = np.minimum(hottest, (floors + left / sizes.size) ** -0.5)
-    empty = (np.zeros(sizes.size) for _ in range(5))
-    lowest, log_top, price, slope, scale = empty
-    return Masses(lowest, even.copy(), log_top, price, slope, scale, coldest, even, hottest)
-
-
 class Appraisal(NamedTuple):
     """One clique at one temperature."""
 
@@ -104,11 +92,26 @@ class Appraisal(NamedTuple):
 
 
 # --- kernels --------------------------------------------------------------------------------------------
+
+
+@jit
+def new_masses(sizes: Ints, gamma: float) -> Masses:
+    """Room for cliques of these sizes, starting from equal shares."""
+    floors = np.maximum(sizes * gamma, HOTTEST**-2.0)
+    left = max(0.0, 1.0 - gamma * sizes.sum())
+    hottest = np.minimum(HOTTEST, floors**-0.5)
+    coldest = np.minimum(hottest, (floors + left) ** -0.5)
+    even = np.minimum(hottest, (floors + left / sizes.size) ** -0.5)
+    n = sizes.size
+    zeros = np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n)
+    return Masses(zeros[0], even.copy(), zeros[1], zeros[2], zeros[3], zeros[4], coldest, even, hottest)
+
+
 # What is called once for each clique takes scalars and one array: passing a tuple of arrays to a function
 # that is not inlined costs more than the arithmetic here.
 
 
-@jit
+@lean_jit
 def solve_masses(
     problem: Problem, masses: Masses, guess: float, tolerance: float, max_steps: int
 ) -> tuple[float, float, int]:
@@ -120,24 +123,29 @@ def solve_masses(
     multiplier = guess
     best = math.inf
     for step in range(1, max_steps + 1):
-        _appraise_all(problem, masses)
+        appraise_all(problem, masses)
         multiplier = _model_multiplier(problem, masses, multiplier)
-        residual = _residual(masses, multiplier)
+        residual = residual_of(masses, multiplier)
         if residual <= tolerance or (best <= 1e-12 and 0.5 * best < residual <= GOOD):
             return multiplier, residual, step
         best = min(best, residual)
         _move_all(problem, masses, multiplier)
     multiplier = _bracket(problem, masses)
-    _appraise_all(problem, masses)
-    return multiplier, _residual(masses, multiplier), max_steps + 1
+    appraise_all(problem, masses)
+    return multiplier, residual_of(masses, multiplier), max_steps + 1
 
 
-@jit
+@lean_jit
 def appraise(
     losses: Floats, above: float, lowest: float, x: float, alpha: float, beta: float, gamma: float, eta: float
 ) -> Appraisal:
-    """Price, slope and scale of a clique whose best arm is ``above`` the best of all, at temperature ``x``."""
-    at = moments(losses, lowest, eta / x, gamma * x * x)
+    """A clique whose best arm is ``above`` the best of all, at temperature ``x``, from its arms."""
+    return price_of(moments(losses, lowest, eta / x, gamma * x * x), above, x, alpha, beta, eta)
+
+
+@lean_jit
+def price_of(at: Moments, above: float, x: float, alpha: float, beta: float, eta: float) -> Appraisal:
+    """Price, slope and scale of a clique from its moments at temperature ``x``."""
     hot = x / eta
     barrier = beta * x * x
     price = above + (at.log_top + 0.5 * (at.entropy - alpha)) * hot - barrier
@@ -149,12 +157,12 @@ def appraise(
     return Appraisal(at.log_top, price, slope, scale)
 
 
-@jit
-def _appraise_all(problem: Problem, masses: Masses) -> None:
+@lean_jit
+def appraise_all(problem: Problem, masses: Masses) -> None:
     """Every clique at its temperature."""
     lowest, temperature, starts = masses.lowest, masses.temperature, problem.starts
     losses, alpha = problem.losses, problem.alpha
-    base = lowest.min()
+    base = least(lowest)
     for k in range(lowest.size):
         at = appraise(
             losses[starts[k] : starts[k + 1]],
@@ -172,10 +180,10 @@ def _appraise_all(problem: Problem, masses: Masses) -> None:
         masses.scale[k] = at.scale
 
 
-@jit
-def _residual(masses: Masses, multiplier: float) -> float:
+@lean_jit
+def residual_of(masses: Masses, multiplier: float) -> float:
     """Largest relative violation of ``V_k' = lambda``, one-sided at a floor, and ``|sum q - 1|``."""
-    base = masses.lowest.min()
+    base = least(masses.lowest)
     total, worst = 0.0, 0.0
     for k in range(masses.price.size):
         x = masses.temperature[k]
@@ -189,7 +197,7 @@ def _residual(masses: Masses, multiplier: float) -> float:
     return max(worst, abs(total - 1.0))
 
 
-@jit
+@lean_jit
 def _moved(
     x: float, price: float, slope: float, beta: float, coldest: float, hottest: float, multiplier: float
 ) -> float:
@@ -206,7 +214,7 @@ def _moved(
     return min(moved, hottest)
 
 
-@jit
+@lean_jit
 def _move_all(problem: Problem, masses: Masses, multiplier: float) -> None:
     """Take the model's temperatures."""
     beta = problem.beta
@@ -216,7 +224,7 @@ def _move_all(problem: Problem, masses: Masses, multiplier: float) -> None:
         x[k] = _moved(x[k], price[k], slope[k], beta, coldest[k], hottest[k], multiplier)
 
 
-@jit
+@lean_jit
 def _model_multiplier(problem: Problem, masses: Masses, guess: float) -> float:
     """The ``lambda`` at which the model's masses sum to one.
 
@@ -261,11 +269,11 @@ def _bracket(problem: Problem, masses: Masses) -> float:
     clique got all that the floors leave, they could not fall short: prices there bracket ``lambda``.
     """
     masses.temperature[:] = masses.even
-    _appraise_all(problem, masses)
-    low = float(masses.price.min())
+    appraise_all(problem, masses)
+    low = least(masses.price)
     masses.temperature[:] = masses.coldest
-    _appraise_all(problem, masses)
-    high = float(masses.price.min())
+    appraise_all(problem, masses)
+    high = least(masses.price)
     for _ in range(300):
         multiplier = 0.5 * (low + high)
         if not low < multiplier < high:
@@ -280,10 +288,10 @@ def _bracket(problem: Problem, masses: Masses) -> float:
     return multiplier
 
 
-@jit
+@lean_jit
 def _mass_at(problem: Problem, masses: Masses, multiplier: float) -> float:
     """Set every clique to the temperature where its price is ``multiplier``; return the total mass."""
-    base = masses.lowest.min()
+    base = least(masses.lowest)
     total = 0.0
     for k in range(masses.price.size):
         x = _temperature_at(
@@ -303,7 +311,7 @@ def _mass_at(problem: Problem, masses: Masses, multiplier: float) -> float:
     return total
 
 
-@jit
+@lean_jit
 def _temperature_at(
     losses: Floats,
     above: float,
@@ -330,7 +338,7 @@ def _temperature_at(
     return hot
 
 
-@jit
+@lean_jit
 def _rescale(masses: Masses) -> None:
     """Spread what is missing from one, a matter of rounding, over the masses that are not at their floor."""
     fixed, moving = 0.0, 0.0

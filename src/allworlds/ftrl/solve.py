@@ -19,10 +19,10 @@ from numpy.typing import ArrayLike, NDArray
 from allworlds.errors import InvalidLosses, InvalidParameter
 from allworlds.ftrl.clique_mass import GOOD, MAX_STEPS, TIGHT, Masses, Problem, new_masses, solve_masses
 from allworlds.ftrl.constants import Constants
-from allworlds.ftrl.within_clique import probability
+from allworlds.ftrl.within_clique import least, probability
 from allworlds.graphs import CliqueCover
 from allworlds.graphs.cover import check_cover
-from allworlds.kernels.jit import jit
+from allworlds.kernels.jit import lean_jit
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,14 +120,14 @@ def _checked_rate(learning_rate: float) -> float:
 # --- kernels --------------------------------------------------------------------------------------------
 
 
-@jit
+@lean_jit
 def set_lowest(problem: Problem, masses: Masses) -> None:
     """The lowest loss of every clique."""
     for k in range(masses.lowest.size):
-        masses.lowest[k] = problem.losses[problem.starts[k] : problem.starts[k + 1]].min()
+        masses.lowest[k] = least(problem.losses[problem.starts[k] : problem.starts[k + 1]])
 
 
-@jit
+@lean_jit
 def fill_distribution(problem: Problem, masses: Masses, distribution: NDArray[np.float64]) -> None:
     """Write ``p``, in clique order."""
     for k in range(masses.lowest.size):

@@ -25,10 +25,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.kernels.jit import jit
+from allworlds.kernels.exponential import exp
+from allworlds.kernels.jit import lean_jit
 
-FARTHEST = 745.0
-"""``exp(-745)`` is the smallest positive double: an arm farther away weighs nothing."""
+FARTHEST = 708.0
+"""``exp(-708)`` is about the smallest double with all its digits: an arm farther away weighs nothing."""
 
 
 class Moments(NamedTuple):
@@ -62,26 +63,26 @@ def conditional(losses: NDArray[np.float64], sharpness: float, floor: float = 0.
 # --- kernels --------------------------------------------------------------------------------------------
 
 
-@jit
+@lean_jit
 def moments(losses: NDArray[np.float64], lowest: float, sharpness: float, floor: float) -> Moments:
     """The five numbers of ``y`` in one pass over the arms, or a few when some are pinned."""
     total, first, second = 0.0, 0.0, 0.0
     for i in range(losses.size):
         t = sharpness * (losses[i] - lowest)
         if t < FARTHEST:
-            w = math.exp(-t)
+            w = exp(-t)
             total += w
             first += w * t
             second += w * t * t
     mean = first / total
     variance = max(0.0, second / total - mean * mean)
     log_top = -math.log(total)
-    if floor > 0.0 and log_top - sharpness * (losses.max() - lowest) < math.log(floor):
+    if floor > 0.0 and log_top - sharpness * (greatest(losses) - lowest) < math.log(floor):
         return _pinned_moments(losses, lowest, sharpness, floor, log_top)
     return Moments(log_top, mean - log_top, 1.0, mean, variance)
 
 
-@jit
+@lean_jit
 def _pinned_moments(
     losses: NDArray[np.float64], lowest: float, sharpness: float, floor: float, log_top: float
 ) -> Moments:
@@ -103,7 +104,7 @@ def _pinned_moments(
     return Moments(log_top, entropy, free, mean, variance)
 
 
-@jit
+@lean_jit
 def _weigh(
     losses: NDArray[np.float64], lowest: float, sharpness: float, cutoff: float
 ) -> tuple[float, float, float, int]:
@@ -115,17 +116,35 @@ def _weigh(
         if t > cutoff and t > 0.0:
             beyond += 1
         elif t < FARTHEST:
-            w = math.exp(-t)
+            w = exp(-t)
             total += w
             first += w * t
             second += w * t * t
     return total, first, second, beyond
 
 
-@jit
+@lean_jit
+def least(values: NDArray[np.float64]) -> float:
+    """The smallest of some numbers."""
+    found = values[0]
+    for i in range(1, values.size):
+        found = min(found, values[i])
+    return float(found)
+
+
+@lean_jit
+def greatest(values: NDArray[np.float64]) -> float:
+    """The largest of some numbers."""
+    found = values[0]
+    for i in range(1, values.size):
+        found = max(found, values[i])
+    return float(found)
+
+
+@lean_jit
 def probability(at: float, log_top: float, sharpness: float, floor: float) -> float:
     """Conditional probability of an arm whose loss lies ``at`` above the clique's lowest."""
     t = sharpness * at
     if t >= FARTHEST:
         return floor
-    return max(floor, math.exp(log_top - t))
+    return max(floor, exp(log_top - t))

@@ -18,7 +18,7 @@ from numbers import Integral
 import numpy as np
 
 from allworlds.errors import InvalidParameter
-from allworlds.kernels.jit import jit
+from allworlds.kernels.jit import lean_jit
 
 Word = np.uint64
 
@@ -49,7 +49,7 @@ def as_seed(seed: int | None) -> int:
     return int(seed)
 
 
-@jit
+@lean_jit
 def philox(c0: Word, c1: Word, c2: Word, c3: Word, k0: Word, k1: Word) -> tuple[Word, Word, Word, Word]:
     """Ten rounds of Philox4x32 on a counter of four 32-bit words with a key of two, each held in a uint64."""
     for _ in range(10):
@@ -64,7 +64,7 @@ def philox(c0: Word, c1: Word, c2: Word, c3: Word, k0: Word, k1: Word) -> tuple[
     return c0, c1, c2, c3
 
 
-@jit
+@lean_jit
 def uniform_pair(seed: int, stream: int, counter: int, lane: int) -> tuple[float, float]:
     """Two independent uniforms in [0, 1), each with 53 random bits; ``stream`` and ``lane`` fit 32 bits."""
     key = np.uint64(seed)
@@ -75,14 +75,14 @@ def uniform_pair(seed: int, stream: int, counter: int, lane: int) -> tuple[float
     return first, second
 
 
-@jit
+@lean_jit
 def normal(seed: int, stream: int, counter: int, lane: int) -> float:
     """One standard normal, by Box and Muller."""
     first, second = uniform_pair(seed, stream, counter, lane)
     return math.sqrt(-2.0 * math.log(1.0 - first)) * math.cos(2.0 * math.pi * second)
 
 
-@jit
+@lean_jit
 def gamma(seed: int, stream: int, counter: int, lane: int, shape: float) -> float:
     """One gamma variate of scale 1, by Marsaglia and Tsang; tries move on along the stream."""
     boosted = shape if shape >= 1.0 else shape + 1.0
@@ -103,7 +103,7 @@ def gamma(seed: int, stream: int, counter: int, lane: int, shape: float) -> floa
     return value
 
 
-@jit
+@lean_jit
 def beta(seed: int, stream: int, counter: int, lane: int, a: float, b: float) -> float:
     """One beta variate from two gammas; uses the streams ``stream`` and ``stream + 1``."""
     x = gamma(seed, stream, counter, lane, a)

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from allworlds.graphs import CliqueCover
 from allworlds.graphs.cover import check_cover
-from allworlds.kernels.jit import jit
+from allworlds.kernels.jit import lean_jit
 from allworlds.learners.base import Learner
 from allworlds.learners.checks import positive, whole
 from allworlds.learners.dispatch import Sight, graph_sight, serves
@@ -130,7 +130,7 @@ class AAEAlphaSample(Learner):
 # --- kernels --------------------------------------------------------------------------------------------
 
 
-@jit
+@lean_jit
 def draw(state: State, first: float, second: float) -> Ticket:
     """Uniform on ``U``."""
     size = int(state.clock[WAITING])
@@ -138,7 +138,7 @@ def draw(state: State, first: float, second: float) -> Ticket:
     return Ticket(int(arm), 1.0 / size, int(state.clock[ROUND]))
 
 
-@jit
+@lean_jit
 def update(state: State, ticket: Ticket, losses: NDArray[np.float64]) -> None:
     """One sample of every arm of ``U`` that is seen; when ``U`` is empty, the next AlphaSample or the next phase."""
     clock, sight = state.clock, state.sight
@@ -160,7 +160,7 @@ def update(state: State, ticket: Ticket, losses: NDArray[np.float64]) -> None:
     clock[ROUND] += 1.0
 
 
-@jit
+@lean_jit
 def cross_off(waiting: NDArray[np.int64], place: NDArray[np.int64], arm: int, last: int) -> None:
     """Take ``arm`` out of ``waiting``: the one that stands ``last`` moves to its place."""
     moved = waiting[last]
@@ -169,7 +169,7 @@ def cross_off(waiting: NDArray[np.int64], place: NDArray[np.int64], arm: int, la
     place[arm] = -1
 
 
-@jit
+@lean_jit
 def fill(active: NDArray[np.int64], size: int, waiting: NDArray[np.int64], place: NDArray[np.int64]) -> None:
     """``U = V_r``."""
     for j in range(size):
@@ -177,7 +177,7 @@ def fill(active: NDArray[np.int64], size: int, waiting: NDArray[np.int64], place
         place[active[j]] = j
 
 
-@jit
+@lean_jit
 def next_phase(state: State) -> None:
     """Keep ``{v: m_r(v) <= min m_r + 2 epsilon_r}``, halve ``epsilon`` and forget the samples."""
     clock, sums, active = state.clock, state.sums, state.active
@@ -199,13 +199,12 @@ def next_phase(state: State) -> None:
     clock[REPETITIONS] = phase_length(state.rates.length, 0.5 * accuracy)
 
 
-@jit
+@lean_jit
 def phase_length(length: float, accuracy: float) -> float:
     """``n_r = ceil(2 log(2 N T) / epsilon_r²)``, at least one."""
     return max(1.0, float(np.ceil(length / (accuracy * accuracy))))
 
 
-@jit
 def seen_by(state: State) -> Sight:
     """An arm shows its neighbours."""
     return state.sight

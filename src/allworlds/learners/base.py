@@ -46,6 +46,9 @@ class Learner(ABC):
     saved: ClassVar[tuple[str, ...]]
     """The fields of the state that change: what is saved of it."""
 
+    scratch: ClassVar[tuple[str, ...]] = ()
+    """The fields of the state in which nothing lasts: room that kernels compute in."""
+
     cover: CliqueCover
     """How the arms are grouped; a learner that needs no groups keeps it for its graph."""
 

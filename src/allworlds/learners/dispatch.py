@@ -1,6 +1,6 @@
-"""One compiled loop for all learners: ``draw``, ``update`` and ``sight`` chosen by the class of the state.
+"""One compiled loop for all learners: ``draw``, ``update`` and ``peek`` chosen by the class of the state.
 
-``simulation/play.py`` calls these three stubs. A learner file registers its kernels for its ``State`` with
+``simulation/play.py`` calls these stubs. A learner file registers its kernels for its ``State`` with
 :func:`serves`; Numba then picks them when the loop is compiled for that state, and plain Python picks them by
 ``functools.singledispatch`` when compilation is off. Every specialisation is found again on disk by the next
 process.
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from allworlds.graphs import FeedbackGraph
 from allworlds.graphs.storage import DisjointCliques
-from allworlds.kernels.jit import jit
+from allworlds.kernels.jit import lean_jit
 
 
 class Sight(NamedTuple):
@@ -70,11 +70,11 @@ def update(state: Any, ticket: Any, losses: NDArray[np.float64]) -> None:
 
 @functools.singledispatch
 def sight(state: Any) -> Sight:
-    """What each arm shows."""
+    """What each arm shows; asked once, before the loop."""
     raise TypeError(f"no learner serves a {type(state).__name__}")
 
 
-@jit
+@lean_jit
 def _nothing_to_see(state: Any, masses: NDArray[np.float64]) -> None:
     """No cliques, nothing to write."""
 
@@ -88,17 +88,17 @@ def serves(
     state_class: type,
     draw_kernel: Callable[..., Any],
     update_kernel: Callable[..., None],
-    sight_kernel: Callable[..., Sight],
+    seen_by: Callable[..., Sight],
     peek_kernel: Callable[..., None] | None = None,
 ) -> None:
-    """Say which kernels belong to a state; ``peek_kernel`` where it has cliques.
+    """Say which kernels belong to a state; ``peek_kernel`` where it has cliques. ``seen_by`` is plain Python.
 
     Compiled code called from Python knows a named tuple again by the *name* of its class: two learners whose states
     are both called ``State`` and have fields of the same types would run each other's kernels. So the class is given
     its module's name too.
     """
     state_class.__name__ = f"{state_class.__module__}.{state_class.__qualname__}"
-    kernels = {draw: draw_kernel, update: update_kernel, sight: sight_kernel, peek: peek_kernel or _nothing_to_see}
+    kernels = {draw: draw_kernel, update: update_kernel, sight: seen_by, peek: peek_kernel or _nothing_to_see}
     for stub, kernel in kernels.items():
         stub.register(state_class, kernel)
     if config.DISABLE_JIT:
@@ -117,10 +117,6 @@ def serves(
     @overload(update)
     def _update(state, ticket, losses):  # type: ignore[no-untyped-def]
         return (lambda state, ticket, losses: update_kernel(state, ticket, losses)) if mine(state) else None
-
-    @overload(sight)
-    def _sight(state):  # type: ignore[no-untyped-def]
-        return (lambda state: sight_kernel(state)) if mine(state) else None
 
     @overload(peek)
     def _peek(state, masses):  # type: ignore[no-untyped-def]

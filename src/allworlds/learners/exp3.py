@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from allworlds.graphs import CliqueCover
 from allworlds.graphs.cover import check_cover
-from allworlds.kernels.jit import jit
+from allworlds.kernels.jit import lean_jit
 from allworlds.learners.base import Learner
 from allworlds.learners.dispatch import Sight, own_sight, serves
 from allworlds.learners.weights import exponential_weights, pick
@@ -99,14 +99,14 @@ class Exp3(Learner):
 # --- kernels --------------------------------------------------------------------------------------------
 
 
-@jit
+@lean_jit
 def draw(state: State, first: float, second: float) -> Ticket:
     """Draw ``I_t`` from ``p_t``."""
     arm = pick(state.weights, first)
     return Ticket(arm, float(state.weights[arm]), int(state.clock[0]))
 
 
-@jit
+@lean_jit
 def update(state: State, ticket: Ticket, losses: NDArray[np.float64]) -> None:
     """``Lhat_I += l_I / p_t(I)``, then the next round's distribution."""
     state.cumulative_losses[ticket.arm] += losses[0] / max(ticket.probability, RAREST)
@@ -114,7 +114,7 @@ def update(state: State, ticket: Ticket, losses: NDArray[np.float64]) -> None:
     resolve(state)
 
 
-@jit
+@lean_jit
 def resolve(state: State) -> None:
     """``p_t ∝ exp(-sqrt(log(N) / (N t)) Lhat)``."""
     n_arms = state.weights.size
@@ -122,7 +122,6 @@ def resolve(state: State) -> None:
     exponential_weights(state.cumulative_losses, rate, state.weights)
 
 
-@jit
 def seen_by(state: State) -> Sight:
     """An arm shows itself."""
     return state.sight

@@ -27,10 +27,10 @@ from numpy.typing import NDArray
 
 from allworlds.graphs import CliqueCover
 from allworlds.graphs.cover import check_cover
-from allworlds.kernels.jit import jit
-from allworlds.learners.base import Learner
+from allworlds.kernels.jit import lean_jit
 from allworlds.learners.checks import whole
 from allworlds.learners.dispatch import Sight, graph_sight, serves
+from allworlds.learners.divisors import DividingLearner, room_for_divisors
 from allworlds.learners.weights import exponential_weights, pick
 
 ROUND = 0
@@ -54,8 +54,18 @@ class State(NamedTuple):
     """(N,) ``p_t`` of the coming round."""
     clock: NDArray[np.float64]
     """(1,) round."""
+    divisors: NDArray[np.float64]
+    """``P_t(i)`` of the arms that the last drawn arm shows, in their order; room for the most."""
     sight: Sight
     rates: Rates
+
+
+class Drawn(NamedTuple):
+    """One choice, as kernels hand it on."""
+
+    arm: int
+    probability: float
+    round: int
 
 
 class Ticket(NamedTuple):
@@ -69,7 +79,7 @@ class Ticket(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Exp3G(Learner):
+class Exp3G(DividingLearner):
     """EXP3.G on an undirected graph, anytime unless a horizon is given.
 
     ``independence`` is the independence number of the graph, or a bound above it; the default is the number of
@@ -88,6 +98,7 @@ class Exp3G(Learner):
 
     name: ClassVar[str] = "exp3-g"
     ticket_class: ClassVar[type] = Ticket
+    drawn_class: ClassVar[type] = Drawn
     saved: ClassVar[tuple[str, ...]] = ("cumulative_losses", "clock")
 
     cover: CliqueCover
@@ -103,11 +114,13 @@ class Exp3G(Learner):
 
     def init(self) -> State:
         """No losses, round one."""
+        sight = graph_sight(self.graph)
         state = State(
             cumulative_losses=np.zeros(self.n_arms),
             distribution=np.empty(self.n_arms),
             clock=np.array([1.0]),
-            sight=graph_sight(self.graph),
+            divisors=room_for_divisors(sight),
+            sight=sight,
             rates=Rates(float(self.independence or self.cover.n_cliques), float(self.horizon or 0)),
         )
         resolve(state)
@@ -127,48 +140,47 @@ class Exp3G(Learner):
 # --- kernels --------------------------------------------------------------------------------------------
 
 
-@jit
-def draw(state: State, first: float, second: float) -> Ticket:
+@lean_jit
+def draw(state: State, first: float, second: float) -> Drawn:
     """Draw ``I_t`` from ``p_t``; note ``P_t(i)`` of what it shows."""
     arm = pick(state.distribution, first)
     sight = state.sight
-    divisors = chances_of_seen(state.distribution, arm, sight.where, sight.starts, sight.order)
-    return Ticket(arm, float(state.distribution[arm]), divisors, int(state.clock[ROUND]))
+    chances_of_seen(state.distribution, arm, sight.where, sight.starts, sight.order, state.divisors)
+    return Drawn(arm, float(state.distribution[arm]), int(state.clock[ROUND]))
 
 
-@jit
+@lean_jit
 def chances_of_seen(
     p: NDArray[np.float64],
     arm: int,
     where: NDArray[np.int64],
     starts: NDArray[np.int64],
     order: NDArray[np.int64],
-) -> NDArray[np.float64]:
+    out: NDArray[np.float64],
+) -> None:
     """``P(i)`` of every arm ``i`` that ``arm`` shows; arms that share a list, as in a clique, share the sum."""
     start = starts[where[arm]]
-    chances = np.empty(starts[where[arm] + 1] - start)
     summed, mass = -1, 0.0
-    for j in range(chances.size):
+    for j in range(starts[where[arm] + 1] - start):
         w = where[order[start + j]]
         if w != summed:
             summed, mass = w, 0.0
             for k in range(starts[w], starts[w + 1]):
                 mass += p[order[k]]
-        chances[j] = mass
-    return chances
+        out[j] = mass
 
 
-@jit
-def update(state: State, ticket: Ticket, losses: NDArray[np.float64]) -> None:
+@lean_jit
+def update(state: State, ticket: Drawn, losses: NDArray[np.float64]) -> None:
     """``Lhat_i += l_i / P_t(i)`` on the arms that are seen, then the next round's distribution."""
     start = state.sight.starts[state.sight.where[ticket.arm]]
     for j in range(losses.size):
-        state.cumulative_losses[state.sight.order[start + j]] += losses[j] / ticket.divisors[j]
+        state.cumulative_losses[state.sight.order[start + j]] += losses[j] / state.divisors[j]
     state.clock[ROUND] += 1.0
     resolve(state)
 
 
-@jit
+@lean_jit
 def resolve(state: State) -> None:
     """``p = (1 - gamma) q + gamma / N`` with ``q ∝ exp(-2 gamma Lhat)``."""
     p, rates = state.distribution, state.rates
@@ -179,7 +191,6 @@ def resolve(state: State) -> None:
         p[i] = (1.0 - share) * p[i] + share / p.size
 
 
-@jit
 def seen_by(state: State) -> Sight:
     """An arm shows its neighbours."""
     return state.sight

@@ -29,10 +29,10 @@ from numpy.typing import NDArray
 
 from allworlds.graphs import CliqueCover
 from allworlds.graphs.cover import check_cover
-from allworlds.kernels.jit import jit
-from allworlds.learners.base import Learner
+from allworlds.kernels.jit import lean_jit
 from allworlds.learners.checks import flag
 from allworlds.learners.dispatch import Sight, graph_sight, serves
+from allworlds.learners.divisors import DividingLearner, room_for_divisors
 from allworlds.learners.weights import exponential_weights, pick
 
 ROUND, SPENT, SPREAD, BONUS = 0, 1, 2, 3
@@ -58,8 +58,20 @@ class State(NamedTuple):
     """``P_t`` of the coming round: for each list of the sight, the mass of the arms in it."""
     clock: NDArray[np.float64]
     """(4,) round, the sum of the past ``Q``, the coming round's ``Q`` and ``gamma``."""
+    divisors: NDArray[np.float64]
+    """``P_t(i) + gamma_t`` of the arms that the last drawn arm shows, in their order; room for the most."""
     sight: Sight
     rates: Rates
+
+
+class Drawn(NamedTuple):
+    """One choice, as kernels hand it on."""
+
+    arm: int
+    probability: float
+    spread: float
+    """``Q_t``."""
+    round: int
 
 
 class Ticket(NamedTuple):
@@ -75,7 +87,7 @@ class Ticket(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Exp3IX(Learner):
+class Exp3IX(DividingLearner):
     """Exp3-IX on a feedback graph, or Exp3-SET with ``implicit=False``; the cover is kept for its graph only.
 
     >>> from allworlds.graphs import clique_cover, star
@@ -91,6 +103,7 @@ class Exp3IX(Learner):
 
     name: ClassVar[str] = "exp3-ix"
     ticket_class: ClassVar[type] = Ticket
+    drawn_class: ClassVar[type] = Drawn
     saved: ClassVar[tuple[str, ...]] = ("cumulative_losses", "clock")
 
     cover: CliqueCover
@@ -114,6 +127,7 @@ class Exp3IX(Learner):
             distribution=np.empty(self.n_arms),
             observed=np.empty(sight.starts.size - 1),
             clock=np.array([1.0, 0.0, 0.0, 0.0]),
+            divisors=room_for_divisors(sight),
             sight=sight,
             rates=Rates(math.log(self.n_arms), float(self.implicit)),
         )
@@ -134,33 +148,32 @@ class Exp3IX(Learner):
 # --- kernels --------------------------------------------------------------------------------------------
 
 
-@jit
-def draw(state: State, first: float, second: float) -> Ticket:
+@lean_jit
+def draw(state: State, first: float, second: float) -> Drawn:
     """Draw ``I_t`` from ``p_t``; note ``P_t(i) + gamma_t`` of what it shows."""
     sight = state.sight
     arm = pick(state.distribution, first)
     where = sight.where[arm]
     start = sight.starts[where]
-    divisors = np.empty(sight.starts[where + 1] - start)
     bonus = state.rates.implicit * state.clock[BONUS]
-    for j in range(divisors.size):
-        divisors[j] = state.observed[sight.where[sight.order[start + j]]] + bonus
+    for j in range(sight.starts[where + 1] - start):
+        state.divisors[j] = state.observed[sight.where[sight.order[start + j]]] + bonus
     probability, spread = float(state.distribution[arm]), float(state.clock[SPREAD])
-    return Ticket(arm, probability, divisors, spread, int(state.clock[ROUND]))
+    return Drawn(arm, probability, spread, int(state.clock[ROUND]))
 
 
-@jit
-def update(state: State, ticket: Ticket, losses: NDArray[np.float64]) -> None:
+@lean_jit
+def update(state: State, ticket: Drawn, losses: NDArray[np.float64]) -> None:
     """``Lhat_i += l_i / (P_t(i) + gamma_t)`` on the arms that are seen, then the next round's distribution."""
     start = state.sight.starts[state.sight.where[ticket.arm]]
     for j in range(losses.size):
-        state.cumulative_losses[state.sight.order[start + j]] += losses[j] / ticket.divisors[j]
+        state.cumulative_losses[state.sight.order[start + j]] += losses[j] / state.divisors[j]
     state.clock[ROUND] += 1.0
     state.clock[SPENT] += ticket.spread
     resolve(state)
 
 
-@jit
+@lean_jit
 def resolve(state: State) -> None:
     """The coming round's ``p``, ``P``, ``gamma`` and ``Q``."""
     p, observed, clock, sight = state.distribution, state.observed, state.clock, state.sight
@@ -171,7 +184,7 @@ def resolve(state: State) -> None:
     clock[SPREAD] = spread_of(p, observed, sight.where, state.rates.implicit * rate)
 
 
-@jit
+@lean_jit
 def neighbourhood_masses(
     starts: NDArray[np.int64], order: NDArray[np.int64], p: NDArray[np.float64], out: NDArray[np.float64]
 ) -> None:
@@ -183,7 +196,7 @@ def neighbourhood_masses(
         out[w] = mass
 
 
-@jit
+@lean_jit
 def spread_of(p: NDArray[np.float64], observed: NDArray[np.float64], where: NDArray[np.int64], bonus: float) -> float:
     """``Q = sum_i p_i / (P(i) + gamma)``; an arm whose probability is too small for a double adds nothing."""
     spread = 0.0
@@ -193,7 +206,6 @@ def spread_of(p: NDArray[np.float64], observed: NDArray[np.float64], where: NDAr
     return spread
 
 
-@jit
 def seen_by(state: State) -> Sight:
     """An arm shows its neighbours."""
     return state.sight

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from allworlds.graphs import CliqueCover
 from allworlds.graphs.cover import check_cover
-from allworlds.kernels.jit import jit
+from allworlds.kernels.jit import lean_jit
 from allworlds.learners.base import Learner
 from allworlds.learners.dispatch import Sight, full_sight, serves
 from allworlds.learners.weights import exponential_weights, pick
@@ -99,14 +99,14 @@ class Hedge(Learner):
 # --- kernels --------------------------------------------------------------------------------------------
 
 
-@jit
+@lean_jit
 def draw(state: State, first: float, second: float) -> Ticket:
     """Draw ``I_t`` from ``p_t``."""
     arm = pick(state.weights, first)
     return Ticket(arm, float(state.weights[arm]), int(state.clock[0]))
 
 
-@jit
+@lean_jit
 def update(state: State, ticket: Ticket, losses: NDArray[np.float64]) -> None:
     """``L += l``, then the next round's distribution."""
     for i in range(losses.size):
@@ -115,14 +115,13 @@ def update(state: State, ticket: Ticket, losses: NDArray[np.float64]) -> None:
     resolve(state)
 
 
-@jit
+@lean_jit
 def resolve(state: State) -> None:
     """``p_t ∝ exp(-sqrt(log(N) / t) L)``."""
     rate = math.sqrt(math.log(state.weights.size) / state.clock[0])
     exponential_weights(state.cumulative_losses, rate, state.weights)
 
 
-@jit
 def seen_by(state: State) -> Sight:
     """Every arm shows all."""
     return state.sight

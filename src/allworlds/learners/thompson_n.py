@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from allworlds.graphs import CliqueCover
 from allworlds.graphs.cover import check_cover
-from allworlds.kernels.jit import jit
+from allworlds.kernels.jit import lean_jit
 from allworlds.kernels.random import beta, uniform_pair
 from allworlds.learners.base import Learner
 from allworlds.learners.dispatch import Sight, graph_sight, serves
@@ -103,14 +103,14 @@ class ThompsonN(Learner):
 # --- kernels --------------------------------------------------------------------------------------------
 
 
-@jit
+@lean_jit
 def draw(state: State, first: float, second: float) -> Ticket:
     """``argmin_i guess_i`` with ``guess_i ~ Beta(1 + losses_i, 1 + rewards_i)``."""
     arm = guess(state.losses, state.rewards, first, second)
     return Ticket(arm, math.nan, first, second, int(state.clock[0]))
 
 
-@jit
+@lean_jit
 def guess(losses: NDArray[np.float64], rewards: NDArray[np.float64], first: float, second: float) -> int:
     """The arm with the lowest guess; the two uniforms name the random numbers of all arms."""
     key, counter = int(first * TO_WHOLE), int(second * TO_WHOLE)
@@ -122,7 +122,7 @@ def guess(losses: NDArray[np.float64], rewards: NDArray[np.float64], first: floa
     return arm
 
 
-@jit
+@lean_jit
 def count_guesses(
     losses: NDArray[np.float64], rewards: NDArray[np.float64], n_guesses: int, counts: NDArray[np.float64]
 ) -> None:
@@ -132,7 +132,7 @@ def count_guesses(
         counts[guess(losses, rewards, first, second)] += 1.0
 
 
-@jit
+@lean_jit
 def update(state: State, ticket: Ticket, losses: NDArray[np.float64]) -> None:
     """Each arm that is seen gives a loss with probability ``l_i``, else a reward."""
     key, counter = int(ticket.first * TO_WHOLE), int(ticket.second * TO_WHOLE)
@@ -147,7 +147,6 @@ def update(state: State, ticket: Ticket, losses: NDArray[np.float64]) -> None:
     state.clock[0] += 1.0
 
 
-@jit
 def seen_by(state: State) -> Sight:
     """An arm shows its neighbours."""
     return state.sight

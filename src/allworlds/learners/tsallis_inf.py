@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from allworlds.errors import InvalidParameter
 from allworlds.graphs import CliqueCover
 from allworlds.graphs.cover import check_cover
-from allworlds.kernels.jit import jit
+from allworlds.kernels.jit import lean_jit
 from allworlds.learners.base import Learner
 from allworlds.learners.dispatch import Sight, own_sight, serves
 from allworlds.learners.weights import pick
@@ -125,14 +125,14 @@ class TsallisINF(Learner):
 # --- kernels --------------------------------------------------------------------------------------------
 
 
-@jit
+@lean_jit
 def draw(state: State, first: float, second: float) -> Ticket:
     """Draw ``I_t`` from ``p_t``."""
     arm = pick(state.weights, first)
     return Ticket(arm, float(state.weights[arm]), int(state.clock[ROUND]))
 
 
-@jit
+@lean_jit
 def update(state: State, ticket: Ticket, losses: NDArray[np.float64]) -> None:
     """``Lhat_i += 1{i = I} (l_i - B_i) / p_t(i) + B_i``, then the next round's distribution."""
     reduced = state.rates.reduced
@@ -149,14 +149,14 @@ def update(state: State, ticket: Ticket, losses: NDArray[np.float64]) -> None:
     resolve(state)
 
 
-@jit
+@lean_jit
 def resolve(state: State) -> None:
     """The coming round's weights, starting from the last round's solution."""
     rate = state.rates.eta0 / math.sqrt(state.clock[ROUND])
     state.clock[DISTANCE] = tsallis_weights(state.cumulative_losses, rate, state.clock[DISTANCE], state.weights)
 
 
-@jit
+@lean_jit
 def tsallis_weights(losses: NDArray[np.float64], rate: float, start: float, out: NDArray[np.float64]) -> float:
     """``p_i = 1 / (d_i + z)^2`` with ``d_i = rate (L_i - min L) / 2`` and ``z >= 1`` such that they sum to one.
 
@@ -185,7 +185,6 @@ def tsallis_weights(losses: NDArray[np.float64], rate: float, start: float, out:
     return z
 
 
-@jit
 def seen_by(state: State) -> Sight:
     """An arm shows itself."""
     return state.sight

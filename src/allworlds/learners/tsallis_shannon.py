@@ -22,25 +22,39 @@ import numpy as np
 from numpy.typing import NDArray
 
 from allworlds.errors import InvalidParameter, InvalidState
-from allworlds.ftrl.clique_mass import MAX_STEPS, Masses, Problem, new_masses, solve_masses
+from allworlds.ftrl.clique_mass import Masses, Problem, appraise_all, new_masses, residual_of
+from allworlds.ftrl.clique_table import (
+    COOLNESS,
+    LANES,
+    LOWEST,
+    REFERENCE,
+    TEMPERATURE,
+    column,
+    new_table,
+    place,
+)
 from allworlds.ftrl.constants import Constants
-from allworlds.ftrl.solve import fill_distribution, set_lowest
-from allworlds.ftrl.within_clique import moments, probability
+from allworlds.ftrl.expansion import CHUNK, FAR, WEIGHT, expand, new_work, weigh
+from allworlds.ftrl.lazy_step import expand_with_floor, log_top_of, settle
+from allworlds.ftrl.solve import fill_distribution
+from allworlds.ftrl.within_clique import least
 from allworlds.graphs import CliqueCover
 from allworlds.graphs.cover import check_cover
-from allworlds.kernels.jit import jit
+from allworlds.kernels.exponential import exp
+from allworlds.kernels.jit import lean_jit
 from allworlds.learners.base import Learner
 from allworlds.learners.dispatch import Sight, serves
 
-TOLERANCE = 1e-12
-"""Residual at which a round's step stops; Newton's last step usually leaves it far below."""
 WINDOW = 200.0
 """Mean and variance are those of the losses incurred, of about the last 200 once there are so many."""
 MEAN_START, VARIANCE_START = 0.5, 0.25
 """What is taken for granted before the first loss: as much as losses in [0, 1] can vary."""
 
-ROUND, MEAN, VARIANCE, MULTIPLIER, RESIDUAL = range(5)
+ROUND, MEAN, VARIANCE, MULTIPLIER, RATE, BARRIER = range(6)
 """Places in ``State.clock``."""
+
+
+Floats = NDArray[np.float64]
 
 
 class Rates(NamedTuple):
@@ -55,18 +69,20 @@ class Rates(NamedTuple):
 
 
 class State(NamedTuple):
-    """What the next round needs; arms are in clique order, and ``masses`` is already solved for it."""
+    """What the next round needs; arms are in clique order, and the masses are already those of the coming round."""
 
     cumulative_losses: NDArray[np.float64]
-    """(N,) ``Lhat``, in clique order."""
-    masses: Masses
-    """The solved masses of the coming round."""
+    """(N + LANES,) ``Lhat``, in clique order; the last few are no arms: kernels read eight at a time."""
+    table: NDArray[np.float64]
+    """What is known of each clique, its mass among it: :mod:`allworlds.ftrl.clique_table`."""
     clock: NDArray[np.float64]
-    """(5,) round; mean and variance of the losses incurred; multiplier and residual of the step."""
+    """(6,) round; mean and variance of the losses incurred; multiplier, rate and barrier of the coming step."""
     owner: NDArray[np.int64]
     order: NDArray[np.int64]
     starts: NDArray[np.int64]
-    alpha: NDArray[np.float64]
+    work: NDArray[np.float64]
+    sums: NDArray[np.float64]
+    """Room for what is computed of one clique; nothing in it lasts."""
     rates: Rates
 
 
@@ -101,6 +117,7 @@ class TsallisShannon(Learner):
     name: ClassVar[str] = "tsallis-shannon"
     has_cliques: ClassVar[bool] = True
     ticket_class: ClassVar[type] = Ticket
+    scratch: ClassVar[tuple[str, ...]] = ("work", "sums")
 
     cover: CliqueCover
     constants: Constants | None = None
@@ -131,16 +148,21 @@ class TsallisShannon(Learner):
     def init(self) -> State:
         """No losses, round one."""
         c = self._constants
+        start = new_masses(self.cover.sizes, c.gamma)
+        work, sums = new_work()
         state = State(
-            cumulative_losses=np.zeros(self.n_arms),
-            masses=new_masses(self.cover.sizes, c.gamma),
-            clock=np.array([1.0, MEAN_START, VARIANCE_START, 0.0, 0.0]),
+            cumulative_losses=np.zeros(self.n_arms + LANES),
+            table=new_table(np.array(c.alpha), start.hottest),
+            clock=np.array([1.0, MEAN_START, VARIANCE_START, 0.0, 0.0, 0.0]),
             owner=self.cover.owner,
             order=self.cover.order,
             starts=self.cover.starts,
-            alpha=np.array(c.alpha),
+            work=work,
+            sums=sums,
             rates=Rates(c.beta, c.gamma, c.eta0, c.power, c.beta_floor, c.estimator == "baseline"),
         )
+        set_rates(state)
+        restore(state, start.even, state.clock[RATE] / start.even)
         resolve(state)
         return state
 
@@ -151,49 +173,77 @@ class TsallisShannon(Learner):
     def distribution(self, state: State) -> NDArray[np.float64]:
         """(N,) the probability of each arm in the coming round."""
         by_clique = np.empty(self.n_arms)
-        fill_distribution(as_problem(state), state.masses, by_clique)
+        fill_distribution(self._problem(state), self._appraised(state), by_clique)
         distribution = np.empty(self.n_arms)
         distribution[state.order] = by_clique
         return distribution
 
     def clique_mass(self, state: State) -> NDArray[np.float64]:
         """(K,) the probability of each clique in the coming round."""
-        mass: NDArray[np.float64] = state.masses.temperature**-2.0
+        mass: NDArray[np.float64] = self._column(state, COOLNESS) ** 2.0
         return mass
 
     def constants_now(self, state: State) -> Constants:
         """The constants of the coming round: the same, but for a barrier that follows the variance."""
-        return replace(self._constants, beta=float(as_problem(state).beta), beta_floor=1.0)
+        return replace(self._constants, beta=float(state.clock[BARRIER]), beta_floor=1.0)
 
     def residual(self, state: State) -> float:
-        """The certificate of the coming round's distribution."""
-        return float(state.clock[RESIDUAL])
+        """The certificate of the coming round's distribution, from all arms."""
+        masses = self._appraised(state)
+        return float(residual_of(masses, state.clock[MULTIPLIER] - masses.lowest.min()))
 
     def cumulative_losses(self, state: State) -> NDArray[np.float64]:
         """(N,) ``Lhat`` in the order of the arms."""
         losses = np.empty(self.n_arms)
-        losses[state.order] = state.cumulative_losses
+        losses[state.order] = state.cumulative_losses[: self.n_arms]
         return losses
 
+    def _column(self, state: State, row: np.uint64) -> NDArray[np.float64]:
+        return column(state.table, row, self.cover.n_cliques)
+
+    def _problem(self, state: State) -> Problem:
+        """The coming round's step as a problem over all arms."""
+        losses = state.cumulative_losses[: self.n_arms]
+        gamma, alpha = self._constants.gamma, np.array(self._constants.alpha)
+        return Problem(losses, state.starts, alpha, float(state.clock[BARRIER]), gamma, float(state.clock[RATE]))
+
+    def _appraised(self, state: State) -> Masses:
+        """The cliques at their temperatures, from all arms."""
+        masses = new_masses(self.cover.sizes, self._constants.gamma)
+        masses.lowest[:] = self._column(state, LOWEST)
+        masses.temperature[:] = self._column(state, TEMPERATURE)
+        appraise_all(self._problem(state), masses)
+        return masses
+
     def pack(self, state: State) -> dict[str, NDArray[np.float64]]:
-        """Losses, temperatures and clock: the rest follows from them."""
+        """Losses, temperatures, where each clique was expanded, and the clock: the rest follows from them."""
         return {
-            "cumulative_losses": state.cumulative_losses.copy(),
-            "temperature": state.masses.temperature.copy(),
+            "cumulative_losses": state.cumulative_losses[: self.n_arms].copy(),
+            "temperature": self._column(state, TEMPERATURE),
+            "reference": self._column(state, REFERENCE),
             "clock": state.clock.copy(),
         }
 
     def unpack(self, arrays: dict[str, NDArray[np.float64]]) -> State:
-        """The state as it was, solved masses included; nothing is solved again."""
+        """The state as it was to the last bit, expansions included; nothing is solved again."""
         state = self.init()
-        saved = (state.cumulative_losses, state.masses.temperature, state.clock)
-        for name, place in zip(("cumulative_losses", "temperature", "clock"), saved, strict=True):
-            if arrays[name].shape != place.shape or not np.isfinite(arrays[name]).all():
-                raise InvalidState(f"{name} has shape {arrays[name].shape}; expected finite numbers, {place.shape}")
-            place[:] = arrays[name]
-        if not state.clock[ROUND] >= 1.0 or not (state.masses.temperature > 0.0).all():
+        n_cliques = self.cover.n_cliques
+        shapes = {
+            "cumulative_losses": (self.n_arms,),
+            "temperature": (n_cliques,),
+            "reference": (n_cliques,),
+            "clock": state.clock.shape,
+        }
+        for name, shape in shapes.items():
+            if arrays[name].shape != shape or not np.isfinite(arrays[name]).all():
+                raise InvalidState(f"{name} has shape {arrays[name].shape}; expected finite numbers, {shape}")
+        if not arrays["clock"][ROUND] >= 1.0 or not (arrays["temperature"] > 0.0).all():
             raise InvalidState("the saved round or the saved temperatures are not positive; the file is damaged")
-        restore(state)
+        if not (arrays["reference"] > 0.0).all():
+            raise InvalidState("the saved references are not positive; the file is damaged")
+        state.cumulative_losses[: self.n_arms] = arrays["cumulative_losses"]
+        state.clock[:] = arrays["clock"]
+        restore(state, arrays["temperature"], arrays["reference"])
         return state
 
     def check_ticket(self, ticket: Ticket) -> None:
@@ -217,54 +267,118 @@ class TsallisShannon(Learner):
 # --- kernels --------------------------------------------------------------------------------------------
 
 
-@jit
+@lean_jit
 def draw(state: State, first: float, second: float) -> Ticket:
     """Draw clique ``k`` with probability ``q_k``, then an arm of it with probability ``y_i``."""
-    masses = state.masses
-    k, likeliest = 0, 0.0
-    rest = first
-    for j in range(masses.temperature.size):
-        q = 1.0 / (masses.temperature[j] * masses.temperature[j])
-        rest -= q
-        if rest < 0.0:
-            k = j
-            break
-        if q > likeliest:  # what rounding leaves over goes to the likeliest clique, never to a rare one
-            k, likeliest = j, q
-    x = masses.temperature[k]
-    sharpness = _learning_rate(state) / x
-    floor = state.rates.gamma * x * x
-    place, y = state.starts[k], 0.0
-    rest = second
-    for i in range(state.starts[k], state.starts[k + 1]):
-        weight = probability(state.cumulative_losses[i] - masses.lowest[k], masses.log_top[k], sharpness, floor)
-        if weight > 0.0:
-            place, y = i, weight
-            rest -= weight
-            if rest < 0.0:
-                break
+    table, clock = state.table, state.clock
+    k = _draw_clique(table, state.starts.size - 1, first)
+    start, stop = state.starts[k], state.starts[k + 1]
+    x = table[place(k) + TEMPERATURE]
     q = 1.0 / (x * x)
-    baseline = float(state.clock[MEAN]) if state.rates.uses_baseline else 0.0
-    return Ticket(int(state.order[place]), float(q * y), k, float(q), baseline, int(state.clock[ROUND]))
+    floor = state.rates.gamma * x * x
+    chosen, y = _draw_arm(table, k, state.cumulative_losses, start, stop, clock[RATE] / x, floor, second, state.work)
+    baseline = float(clock[MEAN]) if state.rates.uses_baseline else 0.0
+    return Ticket(int(state.order[chosen]), float(q * y), k, float(q), baseline, int(clock[ROUND]))
 
 
-@jit
-def update(state: State, ticket: Ticket, losses: NDArray[np.float64]) -> None:
+@lean_jit
+def _draw_arm(
+    table: Floats,
+    clique: int,
+    losses: Floats,
+    start: int,
+    stop: int,
+    sharpness: float,
+    floor: float,
+    uniform: float,
+    work: Floats,
+) -> tuple[int, float]:
+    """An arm of a clique with probability ``y_i = max(floor, exp(log_top - s (L_i - min L)))``, and that."""
+    top = exp(log_top_of(table, clique, stop - start, sharpness, floor))
+    lowest = table[place(clique) + LOWEST]
+    chosen, y = start, 0.0
+    rest = uniform
+    for first in range(start, stop, CHUNK):
+        size = min(CHUNK, stop - first)
+        weigh(losses, first, size, lowest, sharpness, FAR, work)
+        for j in range(size):
+            half = work[np.uint64(j) + WEIGHT]
+            weight = max(floor, top * half * half)
+            if weight > 0.0:
+                chosen, y = first + j, weight
+                rest -= weight
+                if rest < 0.0:
+                    return chosen, y
+    return chosen, y
+
+
+@lean_jit
+def _draw_clique(table: NDArray[np.float64], n_cliques: int, uniform: float) -> int:
+    """Clique ``k`` with probability ``q_k``; what rounding leaves over goes to the likeliest, never to a rare one."""
+    rest = uniform
+    for k in range(n_cliques):
+        cool = table[place(k) + COOLNESS]
+        rest -= cool * cool
+        if rest < 0.0:
+            return k
+    likeliest = 0
+    for k in range(n_cliques):
+        if table[place(k) + COOLNESS] > table[place(likeliest) + COOLNESS]:
+            likeliest = k
+    return likeliest
+
+
+@lean_jit
+def update(state: State, ticket: Ticket, losses: Floats) -> None:
     """``Lhat_i += (l_i - b) / q`` on the drawn clique, then the next round's step."""
-    k = ticket.clique
-    start = state.starts[k]
+    start = state.starts[ticket.clique]
+    weight = 1.0 / ticket.clique_probability
     lowest = math.inf
+    incurred = 0.0
     for j in range(losses.size):
-        state.cumulative_losses[start + j] += (losses[j] - ticket.baseline) / ticket.clique_probability
-        lowest = min(lowest, state.cumulative_losses[start + j])
-    state.masses.lowest[k] = lowest
-    incurred = losses[np.searchsorted(state.order[start : start + losses.size], ticket.arm)]
+        total = state.cumulative_losses[start + j] + (losses[j] - ticket.baseline) * weight
+        state.cumulative_losses[start + j] = total
+        lowest = min(lowest, total)
+        if state.order[start + j] == ticket.arm:
+            incurred = losses[j]
+    state.table[place(ticket.clique) + LOWEST] = lowest
     _follow(state.clock, incurred)
     state.clock[ROUND] += 1.0
+    set_rates(state)
+    read_clique(state, ticket.clique, state.clock[RATE] * state.table[place(ticket.clique) + COOLNESS])
     resolve(state)
 
 
-@jit
+@lean_jit
+def read_clique(state: State, clique: int, sharpness: float) -> None:
+    """Read the arms of a clique, and expand it at a sharpness."""
+    start, stop = state.starts[clique], state.starts[clique + 1]
+    losses, work, sums, gamma = state.cumulative_losses, state.work, state.sums, state.rates.gamma
+    if gamma == 0.0:
+        expand(state.table, clique, losses, start, stop, sharpness, np.inf, work, sums)
+    else:
+        x = state.table[place(clique) + TEMPERATURE]
+        expand_with_floor(state.table, clique, losses, start, stop, sharpness, gamma * x * x, work, sums)
+
+
+@lean_jit
+def resolve(state: State) -> None:
+    """The coming round's step, starting from the last one's answer."""
+    clock = state.clock
+    clock[MULTIPLIER] = settle(
+        state.table,
+        state.cumulative_losses,
+        state.starts,
+        state.work,
+        state.sums,
+        clock[RATE],
+        clock[BARRIER],
+        state.rates.gamma,
+        clock[MULTIPLIER],
+    )[0]
+
+
+@lean_jit
 def _follow(clock: NDArray[np.float64], incurred: float) -> None:
     """Running mean and variance of the losses incurred."""
     step = 1.0 / min(clock[ROUND] + 1.0, WINDOW)
@@ -273,59 +387,36 @@ def _follow(clock: NDArray[np.float64], incurred: float) -> None:
     clock[VARIANCE] += step * (before * (incurred - clock[MEAN]) - clock[VARIANCE])
 
 
-@jit
-def resolve(state: State) -> None:
-    """Solve the coming round's step, starting from the last one's answer."""
-    multiplier, residual, _steps = solve_masses(
-        as_problem(state), state.masses, state.clock[MULTIPLIER], TOLERANCE, MAX_STEPS
-    )
-    state.clock[MULTIPLIER] = multiplier
-    state.clock[RESIDUAL] = residual
+@lean_jit
+def restore(state: State, temperature: Floats, reference: Floats) -> None:
+    """What follows from losses, temperatures and references: each clique's lowest loss and its expansion."""
+    for k in range(temperature.size):
+        at = place(k)
+        state.table[at + TEMPERATURE] = temperature[k]
+        state.table[at + COOLNESS] = 1.0 / temperature[k]
+        state.table[at + LOWEST] = least(state.cumulative_losses[state.starts[k] : state.starts[k + 1]])
+        read_clique(state, k, reference[k])
 
 
-@jit
-def restore(state: State) -> None:
-    """What follows from losses and temperatures: each clique's lowest loss and ``log_top``."""
-    problem = as_problem(state)
-    set_lowest(problem, state.masses)
-    for k in range(state.alpha.size):
-        x = state.masses.temperature[k]
-        arms = state.cumulative_losses[state.starts[k] : state.starts[k + 1]]
-        at = moments(arms, state.masses.lowest[k], problem.eta / x, problem.gamma * x * x)
-        state.masses.log_top[k] = at.log_top
+@lean_jit
+def set_rates(state: State) -> None:
+    """``eta0 / t**power``, and a barrier that follows the variance of the losses incurred down to its floor."""
+    clock, rates = state.clock, state.rates
+    t = clock[ROUND]
+    clock[RATE] = rates.eta0 / (math.sqrt(t) if rates.power == 0.5 else t**rates.power)
+    clock[BARRIER] = rates.beta * min(1.0, max(rates.beta_floor, 4.0 * clock[VARIANCE]))
 
 
-@jit
-def as_problem(state: State) -> Problem:
-    """The coming round's step."""
-    return Problem(
-        state.cumulative_losses,
-        state.starts,
-        state.alpha,
-        state.rates.beta * min(1.0, max(state.rates.beta_floor, 4.0 * state.clock[VARIANCE])),
-        state.rates.gamma,
-        _learning_rate(state),
-    )
-
-
-@jit
-def _learning_rate(state: State) -> float:
-    """``eta0 / t**power``, with the exact square root for one half."""
-    t = state.clock[ROUND]
-    return state.rates.eta0 / (math.sqrt(t) if state.rates.power == 0.5 else t**state.rates.power)
-
-
-@jit
 def seen_by(state: State) -> Sight:
     """An arm shows its clique."""
     return Sight(state.owner, state.starts, state.order)
 
 
-@jit
+@lean_jit
 def write_masses(state: State, masses: NDArray[np.float64]) -> None:
     """The clique masses of the coming round."""
     for k in range(masses.size):
-        masses[k] = 1.0 / (state.masses.temperature[k] * state.masses.temperature[k])
+        masses[k] = state.table[place(k) + COOLNESS] ** 2
 
 
 serves(State, draw, update, seen_by, write_masses)

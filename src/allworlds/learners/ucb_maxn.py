@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from allworlds.graphs import CliqueCover
 from allworlds.graphs.cover import check_cover
-from allworlds.kernels.jit import jit
+from allworlds.kernels.jit import lean_jit
 from allworlds.learners.base import Learner
 from allworlds.learners.checks import positive
 from allworlds.learners.dispatch import Sight, graph_sight, serves
@@ -90,7 +90,7 @@ class UCBMaxN(Learner):
 # --- kernels --------------------------------------------------------------------------------------------
 
 
-@jit
+@lean_jit
 def draw(state: State, first: float, second: float) -> Ticket:
     """``J`` by the first uniform among equals, its best neighbour by the second."""
     sight = state.sight
@@ -112,7 +112,7 @@ def draw(state: State, first: float, second: float) -> Ticket:
     return Ticket(arm, probability, int(state.clock[0]))
 
 
-@jit
+@lean_jit
 def chance(state: State, bonus: float, least: float, ties: int, arm: int) -> float:
     """How likely ``arm`` is: through each ``J`` among its neighbours that may be chosen."""
     sight = state.sight
@@ -132,13 +132,13 @@ def chance(state: State, bonus: float, least: float, ties: int, arm: int) -> flo
     return probability
 
 
-@jit
+@lean_jit
 def mean(total: float, seen: float) -> float:
     """The mean loss of one arm; infinity where it was never seen."""
     return total / seen if seen > 0.0 else math.inf
 
 
-@jit
+@lean_jit
 def lowest_mean(totals: NDArray[np.float64], seen: NDArray[np.float64], arms: NDArray[np.int64]) -> tuple[float, int]:
     """The lowest mean among ``arms``, and how many of them have it."""
     best, ties = math.inf, 0
@@ -151,7 +151,7 @@ def lowest_mean(totals: NDArray[np.float64], seen: NDArray[np.float64], arms: ND
     return best, ties
 
 
-@jit
+@lean_jit
 def update(state: State, ticket: Ticket, losses: NDArray[np.float64]) -> None:
     """``O_i += 1`` and ``totals_i += l_i`` for every arm that is seen."""
     start = state.sight.starts[state.sight.where[ticket.arm]]
@@ -162,7 +162,6 @@ def update(state: State, ticket: Ticket, losses: NDArray[np.float64]) -> None:
     state.clock[0] += 1.0
 
 
-@jit
 def seen_by(state: State) -> Sight:
     """An arm shows its neighbours."""
     return state.sight

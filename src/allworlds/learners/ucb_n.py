@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from allworlds.graphs import CliqueCover
 from allworlds.graphs.cover import check_cover
-from allworlds.kernels.jit import jit
+from allworlds.kernels.jit import lean_jit
 from allworlds.learners.base import Learner
 from allworlds.learners.checks import positive
 from allworlds.learners.dispatch import Sight, graph_sight, serves
@@ -92,7 +92,7 @@ class UCBN(Learner):
 # --- kernels --------------------------------------------------------------------------------------------
 
 
-@jit
+@lean_jit
 def draw(state: State, first: float, second: float) -> Ticket:
     """``argmin_i mean_i - sqrt(width log(t) / O_i)``, one of the best by the first uniform."""
     bonus = state.width * math.log(state.clock[0])
@@ -101,7 +101,7 @@ def draw(state: State, first: float, second: float) -> Ticket:
     return Ticket(arm, 1.0 / ties, int(state.clock[0]))
 
 
-@jit
+@lean_jit
 def update(state: State, ticket: Ticket, losses: NDArray[np.float64]) -> None:
     """``O_i += 1`` and ``totals_i += l_i`` for every arm that is seen."""
     start = state.sight.starts[state.sight.where[ticket.arm]]
@@ -112,13 +112,13 @@ def update(state: State, ticket: Ticket, losses: NDArray[np.float64]) -> None:
     state.clock[0] += 1.0
 
 
-@jit
+@lean_jit
 def index(total: float, seen: float, bonus: float) -> float:
     """The lowest mean that the observations of one arm allow; minus infinity where there are none."""
     return total / seen - math.sqrt(bonus / seen) if seen > 0.0 else -math.inf
 
 
-@jit
+@lean_jit
 def lowest_index(totals: NDArray[np.float64], seen: NDArray[np.float64], bonus: float) -> tuple[float, int]:
     """The lowest index, and how many arms have it."""
     least, ties = math.inf, 0
@@ -131,7 +131,7 @@ def lowest_index(totals: NDArray[np.float64], seen: NDArray[np.float64], bonus: 
     return least, ties
 
 
-@jit
+@lean_jit
 def arm_with_index(
     totals: NDArray[np.float64], seen: NDArray[np.float64], bonus: float, value: float, place: int
 ) -> int:
@@ -146,7 +146,6 @@ def arm_with_index(
     return arm
 
 
-@jit
 def seen_by(state: State) -> Sight:
     """An arm shows its neighbours."""
     return state.sight

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from allworlds.graphs import CliqueCover
 from allworlds.graphs.cover import check_cover
-from allworlds.kernels.jit import jit
+from allworlds.kernels.jit import lean_jit
 from allworlds.learners.base import Learner
 from allworlds.learners.dispatch import Sight, own_sight, serves
 
@@ -71,7 +71,7 @@ class Uniform(Learner):
 # --- kernels --------------------------------------------------------------------------------------------
 
 
-@jit
+@lean_jit
 def draw(state: State, first: float, second: float) -> Ticket:
     """``floor(N u)``."""
     n_arms = state.sight.where.size
@@ -79,13 +79,12 @@ def draw(state: State, first: float, second: float) -> Ticket:
     return Ticket(arm, 1.0 / n_arms, int(state.clock[0]))
 
 
-@jit
+@lean_jit
 def update(state: State, ticket: Ticket, losses: NDArray[np.float64]) -> None:
     """Count the round."""
     state.clock[0] += 1.0
 
 
-@jit
 def seen_by(state: State) -> Sight:
     """An arm shows itself."""
     return state.sight

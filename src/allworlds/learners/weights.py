@@ -7,12 +7,12 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.kernels.jit import jit
+from allworlds.kernels.jit import lean_jit
 
 # --- kernels --------------------------------------------------------------------------------------------
 
 
-@jit
+@lean_jit
 def exponential_weights(losses: NDArray[np.float64], rate: float, out: NDArray[np.float64]) -> None:
     """``out_i = exp(-rate L_i) / sum_j exp(-rate L_j)``, (N,), from the lowest loss, so that nothing overflows."""
     lowest = losses[0]
@@ -26,7 +26,7 @@ def exponential_weights(losses: NDArray[np.float64], rate: float, out: NDArray[n
         out[i] /= total
 
 
-@jit
+@lean_jit
 def pick(distribution: NDArray[np.float64], uniform: float) -> int:
     """The arm at which the running sum passes ``uniform``; what rounding leaves over goes to the likeliest arm."""
     rest = uniform

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from allworlds.errors import InvalidParameter
-from allworlds.kernels.jit import jit
+from allworlds.kernels.jit import lean_jit
 from allworlds.kernels.random import STREAM_LEARNER, as_seed, uniform_pair
 from allworlds.learners import Learner
 from allworlds.learners.dispatch import Sight, draw, peek, sight, update
@@ -59,9 +59,12 @@ def play(learner: Any, world: World | Reactive, horizon: int, seed: int = 0) -> 
     nature = world.for_run(seed, int(horizon))
     record = new_record(rounds.size, learner)
     state = learner.init()
-    run(state, nature, seed, NO_ROUNDS, record)  # compiles or finds the loop: that is not the run's time
+    seen = sight(state)
+    totals = Totals(np.zeros(4), np.zeros((nature.candidates.size, 3)))
+    losses = np.empty(learner.n_arms)
+    run(state, seen, nature, seed, NO_ROUNDS, losses, totals, record)  # compiles or finds the loop: not the run's time
     started = time.perf_counter()
-    run(state, nature, seed, rounds, record)
+    run(state, seen, nature, seed, rounds, losses, totals, record)
     seconds = time.perf_counter() - started
     return as_trace(learner.title, world.name, seed, rounds, record, seconds)
 
@@ -118,30 +121,36 @@ def _check_meeting(learner: Any, world: Any, horizon: int) -> None:
 # --- kernels --------------------------------------------------------------------------------------------
 
 
-@jit
-def run(state: Any, nature: Nature, seed: int, rounds: NDArray[np.int64], record: Record) -> None:
-    """All rounds; totals are written out at the recorded ones."""
-    totals = Totals(np.zeros(4), np.zeros((nature.candidates.size, 3)))
-    losses = np.empty(record.counts.size)
+@lean_jit
+def run(
+    state: Any,
+    seen: Sight,
+    nature: Nature,
+    seed: int,
+    rounds: NDArray[np.int64],
+    losses: NDArray[np.float64],
+    totals: Totals,
+    record: Record,
+) -> None:
+    """All rounds; ``totals`` are written out at the recorded ones, ``losses`` is room for those of one round."""
     row = 0
     for t in range(1, rounds[-1] + 1):
         recorded = t == rounds[row]
         if recorded:
             peek(state, record.masses[row])
-        seen = sight_at(state, nature, t)
         first, second = uniform_pair(seed, STREAM_LEARNER, t, 0)
         ticket = draw(state, first, second)
-        where = seen.where[ticket.arm]
-        arms = seen.order[seen.starts[where] : seen.starts[where + 1]]
-        meet(nature, seed, t, ticket.arm, arms, losses, totals)
-        update(state, ticket, losses[: arms.size])
+        start, stop = seen_in(seen, nature, t, ticket.arm)
+        meet(nature, seed, t, ticket.arm, seen.order[start:stop], losses, totals)
+        update(state, ticket, losses[: stop - start])
         record.counts[ticket.arm] += 1
         if recorded:
             settle(totals, record.rows[row])
             row += 1
 
 
-@jit
-def sight_at(state: Any, nature: Nature, round: int) -> Sight:
-    """The graph of this round: today always the learner's, one day the world's."""
-    return sight(state)
+@lean_jit
+def seen_in(seen: Sight, nature: Nature, round: int, arm: int) -> tuple[int, int]:
+    """Where in ``seen.order`` the arms are that ``arm`` shows in this round: today in every round the same."""
+    where = seen.where[arm]
+    return seen.starts[where], seen.starts[where + 1]

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.kernels.jit import jit
+from allworlds.kernels.jit import lean_jit
 from allworlds.learners import Learner
 from allworlds.simulation.trace import Trace
 from allworlds.worlds.nature import Totals
@@ -49,7 +49,7 @@ def as_trace(learner: str, world: str, seed: int, rounds: NDArray[np.int64], rec
     )
 
 
-@jit
+@lean_jit
 def settle(totals: Totals, row: NDArray[np.float64]) -> None:
     """Regret from totals: what was incurred less the best candidate's; losses against the one best in played mean."""
     mine, theirs = totals.mine, totals.theirs

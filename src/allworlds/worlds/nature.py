@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.kernels.jit import jit
+from allworlds.kernels.jit import jit, lean_jit
 from allworlds.kernels.random import STREAM_WORLD, beta, normal, uniform_pair
 
 STATIONARY, ALTERNATING, SWITCHING, DRIFTING, RANDOM, TABLE = range(6)
@@ -88,7 +88,7 @@ class Totals(NamedTuple):
 # --- kernels: what a round has in common ------------------------------------------------------------------
 
 
-@jit
+@lean_jit
 def phase_of(turns: NDArray[np.int64], round: int) -> int:
     """Which phase a round is in, from 0."""
     low, high = 0, turns.size
@@ -101,13 +101,13 @@ def phase_of(turns: NDArray[np.int64], round: int) -> int:
     return low
 
 
-@jit
+@lean_jit
 def attack_in(nature: Nature, round: int) -> int:
     """What is done to the losses of a round."""
     return nature.attack if round <= nature.struck.size and nature.struck[round - 1] else NO_ATTACK
 
 
-@jit
+@lean_jit
 def hour_of(nature: Nature, round: int, attack: int) -> Hour:
     """The shared numbers of a round under an attack."""
     kind, mark = nature.kind, nature.best
@@ -123,16 +123,10 @@ def hour_of(nature: Nature, round: int, attack: int) -> Hour:
     return Hour(round, kind, nature.noise, nature.width, mark, low, high, attack, nature.victim)
 
 
-@jit
-def means_of(nature: Nature, round: int) -> NDArray[np.float64]:
-    """(N,) the numbers that the means of a round are made from."""
-    return nature.table[round - 1] if nature.kind == TABLE else nature.means
-
-
 # --- kernels: one arm -------------------------------------------------------------------------------------
 
 
-@jit
+@lean_jit
 def clean_mean(now: Hour, means: NDArray[np.float64], seed: int, arm: int) -> float:
     """The mean of an untampered loss."""
     if now.kind == STATIONARY or now.kind == TABLE:
@@ -145,7 +139,7 @@ def clean_mean(now: Hour, means: NDArray[np.float64], seed: int, arm: int) -> fl
     return uniform_pair(seed, STREAM_WORLD + 2, now.mark, arm)[0]
 
 
-@jit
+@lean_jit
 def clean_loss(now: Hour, mean: float, centres: NDArray[np.float64], seed: int, arm: int) -> float:
     """An untampered loss in [0, 1], whose mean is ``mean``."""
     if now.noise == BERNOULLI:
@@ -159,7 +153,7 @@ def clean_loss(now: Hour, mean: float, centres: NDArray[np.float64], seed: int, 
     return beta(seed, STREAM_WORLD, now.round, arm, now.width * mean, now.width * (1.0 - mean))
 
 
-@jit
+@lean_jit
 def tampered(now: Hour, arm: int, value: float) -> float:
     """What the attack makes of a loss, or of its mean."""
     if now.attack == FLIP:
@@ -172,11 +166,12 @@ def tampered(now: Hour, arm: int, value: float) -> float:
 # --- kernels: all arms of a round -------------------------------------------------------------------------
 
 
-@jit
+@lean_jit
 def lay_bare(nature: Nature, seed: int, round: int, arms: NDArray[np.int64], rows: NDArray[np.float64]) -> None:
     """Write played mean, clean mean, loss and clean loss of ``arms`` into ``rows``, shape (4, A)."""
     now = hour_of(nature, round, attack_in(nature, round))
-    means, centres = means_of(nature, round), nature.centres
+    means = nature.table[round - 1] if nature.kind == TABLE else nature.means
+    centres = nature.centres
     for j in range(arms.size):
         mean = clean_mean(now, means, seed, arms[j])
         loss = clean_loss(now, mean, centres, seed, arms[j])
@@ -184,7 +179,7 @@ def lay_bare(nature: Nature, seed: int, round: int, arms: NDArray[np.int64], row
         rows[2, j], rows[3, j] = tampered(now, arms[j], loss), loss
 
 
-@jit
+@lean_jit
 def corruption_of(now: Hour, means: NDArray[np.float64], centres: NDArray[np.float64], seed: int) -> float:
     """``max_i |l_i - l~_i|`` of one round [EK21, section 2]; reads all arms only for flips of inner losses."""
     if now.attack == NO_ATTACK:
@@ -219,11 +214,12 @@ def strikes(nature: Nature, seed: int, budget: float, horizon: int) -> NDArray[n
             continue
         struck[round - 1] = True
         now = hour_of(nature, round, nature.attack)
-        spent += corruption_of(now, means_of(nature, round), nature.centres, seed)
+        means = nature.table[round - 1] if nature.kind == TABLE else nature.means
+        spent += corruption_of(now, means, nature.centres, seed)
     return struck
 
 
-@jit
+@lean_jit
 def meet(
     nature: Nature,
     seed: int,
@@ -235,7 +231,8 @@ def meet(
 ) -> None:
     """One round of the world: show the losses of the ``seen`` arms and add up what ``arm`` cost."""
     now = hour_of(nature, round, attack_in(nature, round))
-    means, centres = means_of(nature, round), nature.centres
+    means = nature.table[round - 1] if nature.kind == TABLE else nature.means
+    centres = nature.centres
     for j in range(seen.size):
         mean = clean_mean(now, means, seed, seen[j])
         losses[j] = tampered(now, seen[j], clean_loss(now, mean, centres, seed, seen[j]))

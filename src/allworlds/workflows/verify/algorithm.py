@@ -33,7 +33,7 @@ def optimality(cover: CliqueCover, p: Array, cumulative_losses: Array, rate: flo
     price = float(gradient[free].mean())
     off = np.where(free, np.abs(gradient - price), np.maximum(price - gradient, 0.0))
     size = max(float(np.abs(part).max()) for part in parts)
-    return Check("the gradient is one number", "alg:FTRL", float(off.max()) / size, 1e-10)
+    return Check("the gradient is one number", "alg:FTRL", float(off.max()) / size, 1e-9)
 
 
 def _argmin(instances: Instances) -> Iterator[Check]:
@@ -49,7 +49,7 @@ def _argmin(instances: Instances) -> Iterator[Check]:
 def _sums_to_one(instances: Instances) -> Iterator[Check]:
     for it in [*instances.short_paper, *instances.short_sharp]:
         off = float(np.abs(it.distributions.sum(axis=1) - 1.0).max())
-        yield Check("|sum p - 1| <= 1e-12", "alg:FTRL-sum", off, 1e-12)
+        yield Check("|sum p - 1| <= 1e-9", "alg:FTRL-sum", off, 1e-9)
 
 
 def _above_the_floor(instances: Instances) -> Iterator[Check]:

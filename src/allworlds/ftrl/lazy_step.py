@@ -1,0 +1,378 @@
+"""The step at the cost of what a round reads: ``O(K + |V(I)|)`` instead of ``O(N)``.
+
+The problem is that of ``clique_mass``: masses at which one multiplier is the price of every clique. Between rounds only
+one clique's losses change, and all others meet a slightly smaller rate. So a clique is kept as an expansion
+(``expansion``) with a certified radius, and its arms are read again only when it was drawn or has left its radius.
+
+The method. Newton's method on all temperatures ``x`` at once, from the last round's, with one term more. Let ``p``
+be a clique's price, ``p' = -1 / f`` and ``p'' = -r`` its derivatives by ``x``, and ``e = f (p - lambda)``. To second
+order the temperature that fits ``lambda`` and its mass are
+
+    x + e (1 - r f e / 2),        q - g e / f + (h / 2) (e / f)^2,        g = 2 f / x^3,   h = g f (r f + 3 / x),
+
+so ``sum q = 1`` is a quadratic equation for ``lambda`` with a few sums for its coefficients. Convergence is cubic: a
+last move of at most ``SETTLED`` leaves an error of the order of its cube. Two steps are usual. If it does not settle
+in ``MAX_STEPS``, the exact step of ``clique_mass`` takes over: slower, and sure.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from allworlds.ftrl.clique_mass import MAX_STEPS as EXACT_STEPS
+from allworlds.ftrl.clique_mass import Problem, new_masses, price_of, solve_masses
+from allworlds.ftrl.clique_table import (
+    ALPHA,
+    BEND,
+    BLOCK,
+    COOLNESS,
+    FIRST_PINNED,
+    FLATNESS,
+    GAIN,
+    GAIN_GROWTH,
+    HOTTEST,
+    INVERSE,
+    LANES,
+    LAST_FREE,
+    LOWEST,
+    NEXT,
+    ORDER,
+    PINNED,
+    PRICE,
+    RADIUS,
+    TEMPERATURE,
+    TERMS,
+    place,
+)
+from allworlds.ftrl.expansion import expand
+from allworlds.ftrl.within_clique import Moments, moments
+from allworlds.kernels.jit import jit, lean_jit
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+SETTLED = 1e-4
+"""The search ends with a move of at most this, relative; what is left is of the order of its cube."""
+REST = 1e-11
+"""And with a move times the square of its relative correction of at most this: near the limit of convexity, where the
+slope nearly vanishes, the cube has a large factor."""
+SETTLED_WITH_FLOOR = 1e-6
+"""The same with a floor, where only the first derivatives are used and the rest is of the order of the square."""
+MAX_STEPS = 12
+"""Where Newton's method gives up, and the exact step takes over."""
+EXACT = 1e-12
+"""Residual at which the exact step stops."""
+TERM_8 = TERMS + NEXT * np.uint64(8)
+TERM_7, TERM_6, TERM_5, TERM_4 = (TERMS + NEXT * np.uint64(j) for j in (7, 6, 5, 4))
+TERM_3, TERM_2, TERM_1 = (TERMS + NEXT * np.uint64(j) for j in (3, 2, 1))
+
+
+# --- kernels --------------------------------------------------------------------------------------------
+
+
+@lean_jit
+def settle(
+    table: Floats,
+    losses: Floats,
+    starts: Ints,
+    work: Floats,
+    sums: Floats,
+    eta: float,
+    beta: float,
+    gamma: float,
+    guess: float,
+) -> tuple[float, int]:
+    """Find the coming round's temperatures from the last round's; return the multiplier and the steps it took."""
+    multiplier = guess
+    settled = SETTLED if gamma == 0.0 else SETTLED_WITH_FLOOR
+    for step in range(1, MAX_STEPS + 1):
+        if gamma > 0.0:
+            _appraise_with_floor(table, losses, starts, work, sums, eta, beta, gamma, multiplier)
+        elif _appraise(table, 0, table.size, eta, beta):
+            _read_again(table, losses, starts, work, sums, eta, beta)
+        if starts.size == 2:  # one clique has all the mass
+            return table[PRICE], step
+        multiplier = _multiplier(table, multiplier)
+        if not _move(table, multiplier, settled):
+            return multiplier, step
+    return _settle_exactly(table, losses, starts, work, sums, eta, beta, gamma, guess), MAX_STEPS + 1
+
+
+@lean_jit
+def _appraise(table: Floats, begin: int, end: int, eta: float, beta: float) -> int:
+    """Price, gain and flatness of the cliques of some blocks; one if some clique has left its radius."""
+    outside = 0
+    half_hot = 0.5 / eta
+    for block in range(begin, end, BLOCK):
+        for lane in range(LANES):
+            k = np.uint64(block + lane)
+            cool = table[k + COOLNESS]
+            w = eta * cool * table[k + INVERSE] - 1.0
+            outside |= abs(w) > table[k + RADIUS]
+            a = table[k + TERM_8]
+            b, c, d = a, a, a  # a becomes A; b, c and d its derivatives by w over 1, 2 and 6
+            a = a * w + table[k + TERM_7]
+            b = b * w + a
+            c = c * w + b
+            d = d * w + c
+            a = a * w + table[k + TERM_6]
+            b = b * w + a
+            c = c * w + b
+            d = d * w + c
+            a = a * w + table[k + TERM_5]
+            b = b * w + a
+            c = c * w + b
+            d = d * w + c
+            a = a * w + table[k + TERM_4]
+            b = b * w + a
+            c = c * w + b
+            d = d * w + c
+            a = a * w + table[k + TERM_3]
+            b = b * w + a
+            c = c * w + b
+            d = d * w + c
+            a = a * w + table[k + TERM_2]
+            b = b * w + a
+            c = c * w + b
+            a = a * w + table[k + TERM_1]
+            b = b * w + a
+            a = a * w + table[k + TERMS] + table[k + ALPHA]
+            m = 1.0 + w
+            slope, variance, skewness = m * b, 2.0 * m * m * c, 6.0 * m * m * m * d
+            x = table[k + TEMPERATURE]
+            table[k + PRICE] = table[k + LOWEST] - x * (half_hot * (a + slope) + beta * x)
+            flatness = 1.0 / (half_hot * (a - slope - variance) + 2.0 * beta * x)
+            bend = (half_hot * cool * (3.0 * variance + skewness) + 2.0 * beta) * flatness
+            gain = 2.0 * cool * cool * cool * flatness
+            table[k + FLATNESS] = flatness
+            table[k + BEND] = bend
+            table[k + GAIN] = gain
+            table[k + GAIN_GROWTH] = gain * flatness * (bend + 3.0 * cool)
+    return outside
+
+
+@lean_jit
+def _read_again(
+    table: Floats, losses: Floats, starts: Ints, work: Floats, sums: Floats, eta: float, beta: float
+) -> None:
+    """Expand the cliques that have left their radius where they are now, and appraise their blocks again."""
+    n_cliques = starts.size - 1
+    for first in range(0, n_cliques, LANES):
+        found = False
+        for clique in range(first, min(first + LANES, n_cliques)):
+            at = place(clique)
+            s = eta * table[at + COOLNESS]
+            if not abs(s * table[at + INVERSE] - 1.0) <= table[at + RADIUS]:
+                expand(table, clique, losses, starts[clique], starts[clique + 1], s, np.inf, work, sums)
+                found = True
+        if found:
+            begin = (first // LANES) * BLOCK
+            _appraise(table, begin, begin + BLOCK, eta, beta)
+
+
+@lean_jit
+def _multiplier(table: Floats, guess: float) -> float:
+    """``lambda`` at which the masses sum to one, to second order.
+
+    First the root of the linear equation, then one step of Newton's method from there on the quadratic one. Far from
+    the guess the quadratic's coefficients would cancel: then the linear root becomes the guess.
+    """
+    straight, correction = 0.0, 0.0
+    for _ in range(3):
+        mass, gain, lead = 0.0, 0.0, 0.0
+        growth, tilt, excess = 0.0, 0.0, 0.0
+        for block in range(0, table.size, BLOCK):
+            for lane in range(LANES):
+                k = np.uint64(block + lane)
+                ahead = guess - table[k + PRICE]
+                rise = table[k + GAIN_GROWTH] * ahead
+                mass += table[k + COOLNESS] * table[k + COOLNESS]
+                gain += table[k + GAIN]
+                lead += table[k + GAIN] * ahead
+                growth += table[k + GAIN_GROWTH]
+                tilt += rise
+                excess += rise * ahead
+        straight = (1.0 - mass - lead) / gain
+        excess = 0.5 * excess + straight * (tilt + 0.5 * straight * growth)
+        correction = excess / max(gain + tilt + straight * growth, 0.5 * gain)
+        if abs(straight) * gain <= 1.0:
+            break
+        guess += straight
+        straight = 0.0
+    return guess + straight - correction
+
+
+@lean_jit
+def _move(table: Floats, multiplier: float, settled: float) -> int:
+    """Move every temperature, by at most a factor two; one if some moved by more than ``settled``."""
+    unsettled = 0
+    lanes = min(LANES, table.size)
+    for block in range(0, table.size, BLOCK):
+        for lane in range(lanes):
+            k = np.uint64(block + lane)
+            x = table[k + TEMPERATURE]
+            straight = (table[k + PRICE] - multiplier) * table[k + FLATNESS]
+            bent = 0.5 * table[k + BEND] * straight
+            bent = bent if bent > -0.5 else -0.5
+            bent = bent if bent < 0.5 else 0.5
+            moved = x + straight * (1.0 - bent)
+            moved = moved if moved > 0.5 * x else 0.5 * x
+            moved = moved if moved < 2.0 * x else 2.0 * x
+            moved = moved if moved < table[k + HOTTEST] else table[k + HOTTEST]
+            way = abs(moved - x)
+            unsettled |= not (way <= settled * x and bent * bent * way <= REST * x)
+            table[k + TEMPERATURE] = moved
+            table[k + COOLNESS] = 1.0 / moved
+    return unsettled
+
+
+@lean_jit
+def _appraise_with_floor(
+    table: Floats,
+    losses: Floats,
+    starts: Ints,
+    work: Floats,
+    sums: Floats,
+    eta: float,
+    beta: float,
+    gamma: float,
+    multiplier: float,
+) -> None:
+    """The same with a floor under every arm: arms may be pinned to it, and cliques to their least mass."""
+    for clique in range(starts.size - 1):
+        at = place(clique)
+        x = table[at + TEMPERATURE]
+        cool = table[at + COOLNESS]
+        size = starts[clique + 1] - starts[clique]
+        found = read_moments(table, clique, size, eta * cool, gamma * x * x)
+        if not _is_inside(table, clique, found.log_top, eta * cool, gamma * x * x):
+            expand_with_floor(
+                table, clique, losses, starts[clique], starts[clique + 1], eta * cool, gamma * x * x, work, sums
+            )
+            found = read_moments(table, clique, size, eta * cool, gamma * x * x)
+        seen = price_of(found, table[at + LOWEST], x, table[at + ALPHA], beta, eta)
+        flatness = 1.0 / (2.0 * beta * x - seen.slope)
+        stays = x >= table[at + HOTTEST] and seen.price >= multiplier
+        table[at + PRICE] = seen.price
+        table[at + FLATNESS] = flatness
+        table[at + GAIN] = 0.0 if stays else 2.0 * cool * cool * cool * flatness
+        # no bend: with pins its formula is long, and Newton's method takes one step more
+
+
+@lean_jit
+def _is_inside(table: Floats, clique: int, log_top: float, s: float, floor: float) -> bool:
+    """Whether a clique is within its radius and has the same arms above the floor as when it was expanded."""
+    at = place(clique)
+    if not abs(s * table[at + INVERSE] - 1.0) <= table[at + RADIUS]:
+        return False
+    reach = log_top - math.log(floor)
+    return bool(
+        s * table[at + FIRST_PINNED] >= reach and (table[at + LAST_FREE] == 0.0 or s * table[at + LAST_FREE] <= reach)
+    )
+
+
+@lean_jit
+def expand_with_floor(
+    table: Floats,
+    clique: int,
+    losses: Floats,
+    start: int,
+    stop: int,
+    s: float,
+    floor: float,
+    work: Floats,
+    sums: Floats,
+) -> None:
+    """Expand a clique over the arms above the floor, and note which arms are nearest to it on either side."""
+    at = place(clique)
+    lowest = table[at + LOWEST]
+    cut = np.inf
+    if floor > 0.0:
+        cut = moments(losses[start:stop], lowest, s, floor).log_top - math.log(floor)
+    pinned, last_free, first_pinned = 0, 0.0, np.inf
+    for i in range(start, stop):
+        above = losses[i] - lowest
+        if s * above > cut and above > 0.0:
+            pinned += 1
+            first_pinned = min(first_pinned, above)
+        else:
+            last_free = max(last_free, above)
+    table[at + PINNED] = pinned
+    table[at + LAST_FREE] = last_free
+    table[at + FIRST_PINNED] = first_pinned
+    expand(table, clique, losses, start, stop, s, max(cut, 0.0), work, sums)
+
+
+@lean_jit
+def log_top_of(table: Floats, clique: int, size: int, s: float, floor: float) -> float:
+    """The log-probability of a clique's best arm at sharpness ``s``, from its expansion."""
+    at = place(clique)
+    w = s * table[at + INVERSE] - 1.0
+    a = table[at + TERM_8]
+    a = a * w + table[at + TERM_7]
+    a = a * w + table[at + TERM_6]
+    a = a * w + table[at + TERM_5]
+    a = a * w + table[at + TERM_4]
+    a = a * w + table[at + TERM_3]
+    a = a * w + table[at + TERM_2]
+    a = a * w + table[at + TERM_1]
+    a = a * w + table[at + TERMS]
+    pinned = table[at + PINNED]
+    if pinned == 0.0:
+        return float(-a)
+    return float(math.log(max(1.0 - pinned * floor, (size - pinned) * floor)) - a)  # the maximum only undoes rounding
+
+
+@lean_jit
+def read_moments(table: Floats, clique: int, size: int, s: float, floor: float) -> Moments:
+    """The moments of a clique at sharpness ``s``, from its expansion."""
+    at = place(clique)
+    w = s * table[at + INVERSE] - 1.0
+    a, b, c = 0.0, 0.0, 0.0
+    for j in range(ORDER, -1, -1):
+        c = c * w + b
+        b = b * w + a
+        a = a * w + table[at + TERMS + np.uint64(j) * NEXT]
+    mean = -(1.0 + w) * b
+    variance = max(0.0, 2.0 * (1.0 + w) * (1.0 + w) * c)
+    pinned = table[at + PINNED]
+    log_top = log_top_of(table, clique, size, s, floor)
+    if pinned == 0.0:
+        return Moments(log_top, mean - log_top, 1.0, mean, variance)
+    free = max(1.0 - pinned * floor, (size - pinned) * floor)
+    return Moments(log_top, -free * (log_top - mean) - pinned * floor * math.log(floor), free, mean, variance)
+
+
+@jit
+def _settle_exactly(
+    table: Floats,
+    losses: Floats,
+    starts: Ints,
+    work: Floats,
+    sums: Floats,
+    eta: float,
+    beta: float,
+    gamma: float,
+    guess: float,
+) -> float:
+    """The step over all arms, by ``clique_mass``; then every clique is expanded where it stands."""
+    n_cliques = starts.size - 1
+    masses = new_masses(starts[1:] - starts[:-1], gamma)
+    alpha = np.empty(n_cliques)
+    for clique in range(n_cliques):
+        at = place(clique)
+        masses.lowest[clique] = table[at + LOWEST]
+        alpha[clique] = table[at + ALPHA]
+    base = masses.lowest.min()
+    problem = Problem(losses[: starts[n_cliques]], starts, alpha, beta, gamma, eta)
+    multiplier, _, _ = solve_masses(problem, masses, guess - base, EXACT, EXACT_STEPS)
+    for clique in range(n_cliques):
+        at = place(clique)
+        x = masses.temperature[clique]
+        table[at + TEMPERATURE] = x
+        table[at + COOLNESS] = 1.0 / x
+        expand_with_floor(table, clique, losses, starts[clique], starts[clique + 1], eta / x, gamma * x * x, work, sums)
+    return float(multiplier + base)
