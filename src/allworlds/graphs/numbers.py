@@ -28,11 +28,11 @@ def independent_set(graph: FeedbackGraph) -> Ints:
     storage = graph._storage
     if isinstance(storage, DisjointCliques):
         return np.sort(storage.order[storage.starts[:-1]])
-    return np.flatnonzero(_fewest_neighbours_first(storage.indptr, storage.indices))
+    return np.flatnonzero(fewest_neighbours_first(storage.indptr, storage.indices))
 
 
 @jit
-def _fewest_neighbours_first(indptr: Ints, indices: Ints) -> Ints:
+def fewest_neighbours_first(indptr: Ints, indices: Ints) -> Ints:
     """One for each arm taken, zero for the others; O((arms + edges) log arms).
 
     An arm's count of neighbours left only falls. Each fall adds a heap entry, which comes out before the

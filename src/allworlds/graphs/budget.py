@@ -1,0 +1,81 @@
+"""What a search may spend: seconds if a limit was given, and else a fixed amount of work.
+
+Without a limit the same graph always gets the same cover, on every machine: work is counted, not timed.
+"""
+
+from __future__ import annotations
+
+import time
+
+UNLIMITED = 1 << 60
+
+
+class Budget:
+    """Counts down. ``stop()`` spends all that is left, which is what Ctrl-C does.
+
+    >>> Budget(60.0).spent(), Budget().spent()
+    (False, False)
+    """
+
+    TABU_WORK = 1_500_000_000
+    """Numbers that tabu search looks at for one number of cliques where time is not limited: under a second."""
+    NODE_WORK = 20_000_000
+    """Nodes of a search tree times arms where time is not limited: about a second."""
+    PASSES = 20
+    """Passes of iterated greedy where time is not limited."""
+    CHUNKS = 100
+    """Looks at the clock a budget of work."""
+
+    def __init__(self, seconds: float | None = None) -> None:
+        self.started = time.monotonic()
+        self.seconds = seconds
+        self.stopped = False
+
+    @property
+    def timed(self) -> bool:
+        """Whether seconds are counted, and not work."""
+        return self.seconds is not None
+
+    def left(self) -> float:
+        """Seconds left; infinite where time is not limited."""
+        if self.stopped:
+            return 0.0
+        if self.seconds is None:
+            return float("inf")
+        return max(0.0, self.started + self.seconds - time.monotonic())
+
+    def spent(self) -> bool:
+        """Whether nothing is left."""
+        return self.left() <= 0.0
+
+    def stop(self) -> None:
+        """Spend what is left."""
+        self.stopped = True
+
+    def share(self, part: float) -> Budget:
+        """A budget of a part of the seconds that are left, or the same work where time is not limited.
+
+        >>> 9.0 < Budget(20.0).share(0.5).left() <= 10.0
+        True
+        """
+        return Budget(self.left() * part if self.timed or self.stopped else None)
+
+    def tabu_steps(self, n_arms: int) -> int:
+        """The moves that tabu search may make for one number of cliques."""
+        return UNLIMITED if self.timed else max(1000, self.TABU_WORK // (20 * n_arms))
+
+    def tabu_chunk(self, n_arms: int) -> int:
+        """The moves between two looks at the clock."""
+        return max(100, self.TABU_WORK // (20 * n_arms * self.CHUNKS))
+
+    def nodes(self, n_arms: int) -> int:
+        """The nodes that a search tree may have."""
+        return UNLIMITED if self.timed else max(1000, self.NODE_WORK // n_arms)
+
+    def node_chunk(self, n_arms: int) -> int:
+        """The nodes between two looks at the clock."""
+        return max(100, self.NODE_WORK // (n_arms * self.CHUNKS))
+
+    def passes(self) -> int:
+        """The passes of iterated greedy."""
+        return UNLIMITED if self.timed else self.PASSES
