@@ -47,12 +47,13 @@ def search_smallest(
     budget: Budget,
     nodes: int | None = None,
     until: Callable[[], bool] = lambda: False,
+    fewest: int | None = None,
 ) -> Search:
     """The smallest cover of a graph, from a cover ``owner`` (n_arms,) and independent arms ``apart``.
 
     ``stranger`` (n_arms, n_arms) says who does not see whom. The arms ``apart`` are in different groups in every cover,
     so they are fixed first. A cover with ``lower`` cliques ends the search, and so do the budget, a number of ``nodes``
-    and ``until()``.
+    and ``until()``. Only covers with less than ``fewest`` cliques are looked for, if that is given.
 
     >>> ring = np.array([[(i - j) % 5 in (2, 3) for j in range(5)] for i in range(5)])
     >>> search = search_smallest(ring, np.array([0, 2]), np.arange(5), 2, Budget())
@@ -67,7 +68,7 @@ def search_smallest(
         np.zeros(n_arms, dtype=np.int64),
         np.full(n_arms + 1, -1),
         np.zeros(n_arms + 1, dtype=np.int64),
-        np.array([0, len(apart), n_cliques]),
+        np.array([0, len(apart), n_cliques if fewest is None else min(fewest, n_cliques)]),
     )
     _fix(tree, apart)
     best = owner.copy()

@@ -5,7 +5,13 @@ Without a limit the same graph always gets the same cover, on every machine: wor
 
 from __future__ import annotations
 
+import math
 import time
+from typing import Any
+
+import numpy as np
+
+from allworlds.errors import InvalidParameter
 
 UNLIMITED = 1 << 60
 
@@ -19,6 +25,8 @@ class Budget:
 
     TABU_WORK = 1_500_000_000
     """Numbers that tabu search looks at for one number of cliques where time is not limited: under a second."""
+    TABU_STEPS = 100_000
+    """Moves of tabu search for one number of cliques, at most, where time is not limited."""
     NODE_WORK = 20_000_000
     """Nodes of a search tree times arms where time is not limited: about a second."""
     PASSES = 20
@@ -62,7 +70,7 @@ class Budget:
 
     def tabu_steps(self, n_arms: int) -> int:
         """The moves that tabu search may make for one number of cliques."""
-        return UNLIMITED if self.timed else max(1000, self.TABU_WORK // (20 * n_arms))
+        return UNLIMITED if self.timed else min(self.TABU_STEPS, max(1000, self.TABU_WORK // (20 * n_arms)))
 
     def tabu_chunk(self, n_arms: int) -> int:
         """The moves between two looks at the clock."""
@@ -79,3 +87,12 @@ class Budget:
     def passes(self) -> int:
         """The passes of iterated greedy."""
         return UNLIMITED if self.timed else self.PASSES
+
+
+def check_time_limit(time_limit: Any) -> None:
+    """Refuse what is no positive number of seconds; None stands for no limit."""
+    if time_limit is None:
+        return
+    number = isinstance(time_limit, int | float | np.integer | np.floating) and not isinstance(time_limit, bool)
+    if not number or math.isnan(time_limit) or time_limit <= 0:
+        raise InvalidParameter(f"time_limit must be None or a positive number of seconds, but {time_limit!r} came")

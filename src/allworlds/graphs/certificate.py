@@ -155,6 +155,11 @@ class FractionalPacking:
         """The sum of the weights, rounded up."""
         return -(-int(self.weights.sum()) // self.unit)
 
+    @property
+    def value(self) -> float:
+        """The sum of the weights."""
+        return int(self.weights.sum()) / self.unit
+
     def check(self, graph: FeedbackGraph) -> str:
         """Weigh every maximal clique."""
         from allworlds.graphs.maximal import maximal_cliques

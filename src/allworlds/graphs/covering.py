@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 
 from allworlds.errors import InvalidParameter
-from allworlds.graphs.budget import Budget
+from allworlds.graphs.budget import Budget, check_time_limit
 from allworlds.graphs.certificate import Certificate, IndependentArms, Part, PartByPart
 from allworlds.graphs.checks import Ints
 from allworlds.graphs.cover import CliqueCover
@@ -71,7 +70,7 @@ def clique_cover(
     (True, '2 arms do not see each other')
     """
     check_graph(graph)
-    _check_time_limit(time_limit)
+    check_time_limit(time_limit)
     if nearest(method, METHODS, "method") in ("sat", "set-cover") and time_limit is None:
         raise InvalidParameter(
             f"method {method!r} needs a time limit, since its work cannot be counted; give time_limit"
@@ -156,11 +155,3 @@ def _joined(n_arms: int, parts: list[Ints], found: list[Best]) -> Certificate:
 def _by_smallest_arm(owner: Ints) -> Ints:
     """The same cliques, numbered by their smallest arm."""
     return DisjointCliques.from_owner(owner).owner.copy()
-
-
-def _check_time_limit(time_limit: Any) -> None:
-    if time_limit is None:
-        return
-    number = isinstance(time_limit, int | float | np.integer | np.floating) and not isinstance(time_limit, bool)
-    if not number or math.isnan(time_limit) or time_limit <= 0:
-        raise InvalidParameter(f"time_limit must be None or a positive number of seconds, but {time_limit!r} came")

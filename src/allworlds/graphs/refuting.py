@@ -16,7 +16,7 @@ from allworlds.graphs.branching import search_smallest
 from allworlds.graphs.budget import Budget
 from allworlds.graphs.checks import Ints
 from allworlds.graphs.graph import FeedbackGraph
-from allworlds.graphs.numbers import independent_set
+from allworlds.graphs.independence import independent_set
 
 SOLVER = "glucose4"
 NEVER = 10.0**9

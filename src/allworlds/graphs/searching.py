@@ -16,9 +16,9 @@ from allworlds.graphs.certificate import Certificate, Exhausted, IndependentArms
 from allworlds.graphs.checks import Ints
 from allworlds.graphs.graph import FeedbackGraph
 from allworlds.graphs.greedy import cover_in_order, dsatur, largest_first
+from allworlds.graphs.independence import fewest_neighbours_first
 from allworlds.graphs.matching import matching_cover
 from allworlds.graphs.maximal import few_maximal_cliques
-from allworlds.graphs.numbers import fewest_neighbours_first
 from allworlds.graphs.storage import from_neighbours
 from allworlds.graphs.structure import chordal_cover, has_triangle
 from allworlds.graphs.tabu import improve
@@ -99,6 +99,8 @@ def search(best: Best, budget: Budget, method: str = "auto") -> None:
         _improve(best, budget.share(_part_of_heuristics(n_arms, method)))
     if best.is_proved or method == "heuristic":
         return
+    if stranger is not None and n_arms <= branching.MOST_ARMS and method in ("auto", "branch"):
+        _raise_bound(best, stranger, apart, budget.share(0.1))
     if stranger is not None and n_arms <= branching.MOST_ARMS and method in ("auto", "branch", "sat"):
         with_sat = budget.timed and method != "branch" and refuting.sat_is_installed()
         _race(best, stranger, apart, budget.share(0.4 if method == "auto" else 1.0), method, with_sat=with_sat)
@@ -121,10 +123,9 @@ def _part_of_heuristics(n_arms: int, method: str) -> float:
 
 def _improve(best: Best, budget: Budget) -> None:
     """Tabu search where the arms are few enough, else greedy again and again in the order of the cliques."""
-    lower = best.certificate.bound
-    better = improve(best.indptr, best.indices, best.owner, lower, budget)
-    best.take(better, "tabu")
-    if better is not best.owner or len(best.owner) <= branching.MOST_ARMS:
+    better = improve(best.indptr, best.indices, best.owner, best.certificate.bound, budget)
+    if better is not None:
+        best.take(better, "tabu")
         return
     rng = np.random.default_rng(0)
     for _ in range(budget.passes()):
@@ -141,6 +142,17 @@ def _branch(best: Best, stranger: NDArray[np.bool_], apart: Ints, budget: Budget
     best.take(found.owner, "branch and bound")
     if found.finished and not best.is_proved:
         best.exhausted("branch and bound", "branch and bound")
+
+
+def _raise_bound(best: Best, stranger: NDArray[np.bool_], apart: Ints, budget: Budget) -> None:
+    """Ask for covers that are too small to be there, one clique more each time, while the answer comes soon."""
+    while not best.is_proved:
+        fewest = best.certificate.bound + 1
+        found = branching.search_smallest(stranger, apart, best.owner, 1, budget.share(0.5), fewest=fewest)
+        best.take(found.owner, "branch and bound")
+        if not found.finished or best.n_cliques < fewest:
+            return
+        best.prove(Exhausted(fewest, "branch and bound"))
 
 
 def _race(best: Best, stranger: NDArray[np.bool_], apart: Ints, budget: Budget, method: str, *, with_sat: bool) -> None:

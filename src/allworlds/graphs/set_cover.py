@@ -70,21 +70,31 @@ def fractional_packing(n_arms: int, cliques: list[list[int]], budget: Budget) ->
 def choose_cliques(n_arms: int, cliques: list[list[int]], budget: Budget) -> Choice:
     """The fewest maximal cliques that hold all arms, within the budget.
 
-    HiGHS works in a thread, so that Ctrl-C and a late answer do not hold anyone up.
-
     >>> choose_cliques(3, [[0, 1], [1, 2]], Budget(10.0)).bound
     2
     """
-    optimize, holds = _scipy().optimize, _incidence(n_arms, cliques)
+    chosen, bound = choose_sets(_incidence(n_arms, cliques), budget)
+    return Choice(None if chosen is None else _owner(n_arms, [cliques[k] for k in chosen]), bound)
+
+
+def choose_sets(holds: Any, budget: Budget) -> tuple[Ints | None, int]:
+    """The fewest columns of ``holds`` (members, sets) that hold every member, or None, and how many are needed.
+
+    HiGHS works in a thread, so that Ctrl-C and a late answer do not hold anyone up.
+
+    >>> choose_sets(np.array([[1, 1, 0], [0, 1, 1]]), Budget(10.0))
+    (array([1]), 1)
+    """
+    optimize, n_sets = _scipy().optimize, holds.shape[1]
     answers: list[Any] = []
-    options = {"time_limit": min(budget.left(), 1e6), "presolve": True}
+    options = {"time_limit": min(budget.left(), 1e6)}
 
     def work() -> None:
         answers.append(
             optimize.milp(
-                np.ones(len(cliques)),
+                np.ones(n_sets),
                 constraints=optimize.LinearConstraint(holds, 1.0, np.inf),
-                integrality=np.ones(len(cliques)),
+                integrality=np.ones(n_sets),
                 bounds=optimize.Bounds(0.0, 1.0),
                 options=options,
             )
@@ -95,13 +105,10 @@ def choose_cliques(n_arms: int, cliques: list[list[int]], budget: Budget) -> Cho
     while thread.is_alive() and not budget.spent():
         thread.join(min(0.05, budget.left()))
     if not answers:
-        return Choice(None, 1)
-    answer = answers[0]
-    dual = answer.mip_dual_bound
+        return None, 1
+    dual = answers[0].mip_dual_bound
     bound = 1 if dual is None or not np.isfinite(dual) else int(np.ceil(dual - 1e-6))
-    if answer.x is None:
-        return Choice(None, bound)
-    return Choice(_owner(n_arms, [cliques[k] for k in np.flatnonzero(answer.x > 0.5)]), bound)
+    return None if answers[0].x is None else np.flatnonzero(answers[0].x > 0.5), bound
 
 
 def _owner(n_arms: int, chosen: list[list[int]]) -> Ints:

@@ -33,8 +33,10 @@ def strangers_of(indptr: Ints, indices: Ints) -> tuple[Ints, Shorts] | None:
     return _list_strangers(indptr, indices)
 
 
-def improve(indptr: Ints, indices: Ints, owner: Ints, lower: int, budget: Budget) -> Ints:
+def improve(indptr: Ints, indices: Ints, owner: Ints, lower: int, budget: Budget) -> Ints | None:
     """A cover with as few cliques as tabu search finds, beginning with ``owner``, (n_arms,); not below ``lower``.
+
+    None where there are too many arms for it.
 
     >>> from allworlds.graphs import cycle
     >>> ring = cycle(6)._storage.neighbours()
@@ -43,7 +45,7 @@ def improve(indptr: Ints, indices: Ints, owner: Ints, lower: int, budget: Budget
     """
     lists = strangers_of(indptr, indices)
     if lists is None:
-        return owner
+        return None
     starts, strangers = lists
     random = np.array([0x9E3779B97F4A7C15], dtype=np.uint64)
     best, n_cliques = owner, int(owner.max()) + 1
