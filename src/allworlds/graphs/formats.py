@@ -16,8 +16,11 @@ def from_metis(name: str, lines: list[str]) -> FeedbackGraph:
 
     [Karypis and Kumar 1998].
     """
-    rows = [(number, line.split()) for number, line in enumerate(lines, start=1) if not line.lstrip().startswith("%")]
-    rows = [(number, [_whole(name, number, word) for word in words]) for number, words in rows]
+    rows = [
+        (number, [_whole(name, number, word) for word in line.split()])
+        for number, line in enumerate(lines, start=1)
+        if not line.lstrip().startswith("%")
+    ]
     while rows and not rows[0][1]:
         rows.pop(0)
     if not rows or len(rows[0][1]) < 2:

@@ -56,7 +56,7 @@ def independent_set(graph: FeedbackGraph) -> Ints:
     storage = graph._storage
     if isinstance(storage, DisjointCliques):
         return np.sort(storage.order[storage.starts[:-1]])
-    return np.flatnonzero(fewest_neighbours_first(storage.indptr, storage.indices))
+    return np.flatnonzero(fewest_neighbours_first(*storage.neighbours()))
 
 
 def search_independent(stranger: NDArray[np.bool_], arms: Ints, upper: int, budget: Budget) -> Apart:

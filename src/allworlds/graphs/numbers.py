@@ -20,7 +20,7 @@ from allworlds.graphs.graph import FeedbackGraph, check_graph
 from allworlds.graphs.independence import independent_set
 from allworlds.graphs.maximal import few_maximal_cliques
 from allworlds.graphs.searching import Best, begin
-from allworlds.graphs.storage import DisjointCliques, from_neighbours, induced
+from allworlds.graphs.storage import DisjointCliques, induced, matrix_of
 from allworlds.graphs.structure import component_of, reduce_dominated
 
 REDUCTION_WORK = 60_000_000
@@ -84,7 +84,7 @@ def _most_apart(best: Best, budget: Budget) -> tuple[Ints, int]:
     apart = np.flatnonzero(independence.fewest_neighbours_first(best.indptr, best.indices))
     if len(best.owner) > independence.MOST_ARMS:
         return apart, best.n_cliques
-    stranger = ~FeedbackGraph._of(from_neighbours(best.indptr, best.indices)).adjacency()
+    stranger = ~matrix_of(best.indptr, best.indices)
     found = independence.search_independent(stranger, apart, best.n_cliques, budget)
     return found.arms, len(found.arms) if found.finished else best.n_cliques
 

@@ -7,6 +7,7 @@ one. Independent arms are in different groups, so they get one each, which break
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -70,7 +71,11 @@ class Refutation:
         try:
             from pysat.solvers import Solver
 
-            with Solver(name=SOLVER, bootstrap_with=_clauses(self._stranger, self._apart, self._n_groups)) as solver:
+            with Solver(name=SOLVER) as solver:
+                for clauses in _clauses(self._stranger, self._apart, self._n_groups):
+                    if self._stopping:
+                        return
+                    solver.append_formula(clauses)
                 self._solver = solver
                 found = None if self._stopping else solver.solve_limited(expect_interrupt=True)
                 if found:
@@ -123,11 +128,10 @@ def find_smaller_cover(graph: FeedbackGraph, n_cliques: int) -> Ints | None:
     return search.owner if search.owner.max() + 1 < n_cliques else None
 
 
-def _clauses(stranger: NDArray[np.bool_], apart: Ints, n_groups: int) -> list[list[int]]:
-    """Variable ``v * n_groups + k + 1``: arm v is in group k."""
-    n_arms = len(stranger)
-    clauses = [[arm * n_groups + group + 1 for group in range(n_groups)] for arm in range(n_arms)]
-    clauses += [[arm * n_groups + group + 1] for group, arm in enumerate(apart.tolist())]
-    for one, other in np.argwhere(np.triu(stranger, 1)).tolist():
-        clauses += [[-(one * n_groups + group + 1), -(other * n_groups + group + 1)] for group in range(n_groups)]
-    return clauses
+def _clauses(stranger: NDArray[np.bool_], apart: Ints, n_groups: int) -> Iterator[list[list[int]]]:
+    """Clauses, arm by arm. Variable ``v * n_groups + k + 1``: arm v is in group k."""
+    yield [[arm * n_groups + group + 1] for group, arm in enumerate(apart.tolist())]
+    for arm in range(len(stranger)):
+        mine = range(arm * n_groups + 1, (arm + 1) * n_groups + 1)
+        others = (arm + 1 + np.flatnonzero(stranger[arm, arm + 1 :])).tolist()
+        yield [list(mine), *([-one, -(one + (other - arm) * n_groups)] for other in others for one in mine)]

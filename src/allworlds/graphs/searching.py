@@ -19,14 +19,15 @@ from allworlds.graphs.greedy import cover_in_order, dsatur, largest_first
 from allworlds.graphs.independence import fewest_neighbours_first
 from allworlds.graphs.matching import matching_cover
 from allworlds.graphs.maximal import few_maximal_cliques
-from allworlds.graphs.storage import from_neighbours
+from allworlds.graphs.storage import from_neighbours, matrix_of
 from allworlds.graphs.structure import chordal_cover, has_triangle
 from allworlds.graphs.tabu import improve
 
 METHODS = ("auto", "heuristic", "branch", "sat", "set-cover")
 PROBE = 3000
 """Nodes of a first short search, which settles small graphs."""
-MOST_CLAUSES = 20_000_000
+MOST_CLAUSES = 3_000_000
+"""Beyond that, writing them down takes a SAT solver longer than anything else takes."""
 
 
 @dataclass
@@ -88,7 +89,7 @@ def search(best: Best, budget: Budget, method: str = "auto") -> None:
     stranger: NDArray[np.bool_] | None = None
     apart = best.certificate.arms if isinstance(best.certificate, IndependentArms) else np.zeros(0, dtype=np.int64)
     if n_arms <= independence.MOST_ARMS and not best.is_proved:
-        stranger = ~FeedbackGraph._of(from_neighbours(best.indptr, best.indices)).adjacency()
+        stranger = ~matrix_of(best.indptr, best.indices)
         if n_arms <= branching.MOST_ARMS and method in ("auto", "branch"):
             _branch(best, stranger, apart, budget, nodes=PROBE)
         if not best.is_proved:
@@ -99,17 +100,17 @@ def search(best: Best, budget: Budget, method: str = "auto") -> None:
         _improve(best, budget.share(_part_of_heuristics(n_arms, method)))
     if best.is_proved or method == "heuristic":
         return
-    if stranger is not None and n_arms <= branching.MOST_ARMS and method in ("auto", "branch"):
-        _raise_bound(best, stranger, apart, budget.share(0.1))
-    if stranger is not None and n_arms <= branching.MOST_ARMS and method in ("auto", "branch", "sat"):
-        with_sat = budget.timed and method != "branch" and refuting.sat_is_installed()
-        _race(best, stranger, apart, budget.share(0.4 if method == "auto" else 1.0), method, with_sat=with_sat)
-    listable = n_arms <= set_cover.MOST_ARMS and set_cover.scipy_is_installed()
-    if budget.timed and method in ("auto", "set-cover") and not best.is_proved and listable:
-        _choose(best, budget.share(0.8 if method == "auto" else 1.0))
+    cliques = _bound_by_fractions(best, budget.share(0.3)) if budget.timed and method in ("auto", "set-cover") else None
+    searchable = stranger is not None and n_arms <= branching.MOST_ARMS
+    if stranger is not None and searchable and method in ("auto", "branch") and not best.is_proved:
+        _raise_bound(best, stranger, apart, budget.share(0.2))
+    if stranger is not None and searchable and method in ("auto", "branch", "sat") and not best.is_proved:
+        _race(best, stranger, apart, budget.share(0.5 if cliques else 1.0), method)
+    if cliques and not best.is_proved and not budget.spent():
+        _choose(best, cliques, budget.share(0.8 if method == "auto" else 1.0))
     if budget.timed and method == "auto" and not best.is_proved and not budget.spent():
-        if stranger is not None and n_arms <= branching.MOST_ARMS:
-            _race(best, stranger, apart, budget, method, with_sat=refuting.sat_is_installed())
+        if stranger is not None and searchable:
+            _race(best, stranger, apart, budget, method)
         else:
             _improve(best, budget)
 
@@ -118,7 +119,7 @@ def _part_of_heuristics(n_arms: int, method: str) -> float:
     """Which part of the time goes to heuristics: the more, the less hope there is for a proof."""
     if method == "heuristic":
         return 1.0
-    return 0.1 if n_arms <= 150 else 0.3 if n_arms <= branching.MOST_ARMS else 0.6
+    return 0.1 if n_arms <= 150 else 0.3 if n_arms <= branching.MOST_ARMS else 0.75
 
 
 def _improve(best: Best, budget: Budget) -> None:
@@ -155,15 +156,15 @@ def _raise_bound(best: Best, stranger: NDArray[np.bool_], apart: Ints, budget: B
         best.prove(Exhausted(fewest, "branch and bound"))
 
 
-def _race(best: Best, stranger: NDArray[np.bool_], apart: Ints, budget: Budget, method: str, *, with_sat: bool) -> None:
-    """Branch and bound here and a SAT solver in a thread; who is through first ends it."""
-    if not with_sat or np.count_nonzero(stranger) // 2 * best.n_cliques > MOST_CLAUSES:
+def _race(best: Best, stranger: NDArray[np.bool_], apart: Ints, budget: Budget, method: str) -> None:
+    """Branch and bound here and, if time counts, a SAT solver in a thread; who is through first ends it."""
+    few = np.count_nonzero(stranger) // 2 * best.n_cliques <= MOST_CLAUSES
+    if not (few and budget.timed and method != "branch" and refuting.sat_is_installed()):
         if method != "sat":
             _branch(best, stranger, apart, budget)
         return
     while not best.is_proved and not budget.spent():
-        asked = best.n_cliques - 1
-        solver = refuting.Refutation(stranger, apart, asked)
+        solver = refuting.Refutation(stranger, apart, best.n_cliques - 1)
         if method == "auto":
             lower = best.certificate.bound
             try:
@@ -183,18 +184,22 @@ def _race(best: Best, stranger: NDArray[np.bool_], apart: Ints, budget: Budget, 
             best.exhausted(refuting.solver_name(), "sat")
 
 
-def _choose(best: Best, budget: Budget) -> None:
-    """Set cover over the maximal cliques: first in fractions, for a bound, then whole."""
-    graph = FeedbackGraph._of(from_neighbours(best.indptr, best.indices))
-    cliques = few_maximal_cliques(graph, set_cover.MOST_CLIQUES, budget.share(0.3))
-    if cliques is None:
-        return
-    packing = set_cover.fractional_packing(graph.n_arms, cliques, budget.share(0.5))
+def _bound_by_fractions(best: Best, budget: Budget) -> list[list[int]] | None:
+    """The maximal cliques if they are few, after a linear program over them gave a bound."""
+    n_arms = len(best.owner)
+    if n_arms > set_cover.MOST_ARMS or not set_cover.scipy_is_installed():
+        return None
+    graph = FeedbackGraph._of(from_neighbours(best.indptr.copy(), best.indices.copy()))
+    cliques = few_maximal_cliques(graph, set_cover.MOST_CLIQUES, budget.share(0.5))
+    packing = set_cover.fractional_packing(n_arms, cliques, budget) if cliques else None
     if packing is not None:
         best.prove(packing)
-    if best.is_proved or budget.spent():
-        return
-    choice = set_cover.choose_cliques(graph.n_arms, cliques, budget)
+    return cliques
+
+
+def _choose(best: Best, cliques: list[list[int]], budget: Budget) -> None:
+    """Set cover over the maximal cliques."""
+    choice = set_cover.choose_cliques(len(best.owner), cliques, budget)
     best.take(choice.owner, "set cover")
     if choice.bound > best.certificate.bound:
         best.prove(Exhausted(min(choice.bound, best.n_cliques), set_cover.solver_name()))

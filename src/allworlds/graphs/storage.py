@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from allworlds.graphs.checks import Ints, frozen
 
@@ -158,8 +159,8 @@ class Neighbours:
         return np.column_stack([rows[upper], self.indices[upper]])
 
     def neighbours(self) -> tuple[Ints, Ints]:
-        """The lists and where each begins."""
-        return self.indptr, self.indices
+        """Fresh copies of both arrays: compiled code counts arrays that can be written as a type of their own."""
+        return self.indptr.copy(), self.indices.copy()
 
     def find_strangers(self, owner: Ints, order: Ints, starts: Ints) -> tuple[int, int] | None:
         """Two arms of one group that do not see each other, or None; linear in the edges.
@@ -209,6 +210,17 @@ def induced(indptr: Ints, indices: Ints, arms: Ints) -> tuple[Ints, Ints]:
     inside = number[indices[places]]
     kept = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(inside >= 0)])
     return kept[np.concatenate([np.zeros(1, dtype=np.int64), ends])], inside[inside >= 0]
+
+
+def matrix_of(indptr: Ints, indices: Ints) -> NDArray[np.bool_]:
+    """Who sees whom as a dense matrix, (n_arms, n_arms).
+
+    >>> matrix_of(np.array([0, 2, 4]), np.array([0, 1, 0, 1])).tolist()
+    [[True, True], [True, True]]
+    """
+    matrix = np.zeros((len(indptr) - 1, len(indptr) - 1), dtype=np.bool_)
+    matrix[np.repeat(np.arange(len(matrix)), np.diff(indptr)), indices] = True
+    return matrix
 
 
 def from_pairs(n_arms: int, pairs: Ints) -> Storage:

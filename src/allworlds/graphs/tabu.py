@@ -50,7 +50,8 @@ def improve(indptr: Ints, indices: Ints, owner: Ints, lower: int, budget: Budget
     random = np.array([0x9E3779B97F4A7C15], dtype=np.uint64)
     best, n_cliques = owner, int(owner.max()) + 1
     steps = budget.tabu_steps(len(owner))
-    while n_cliques > max(lower, 1):
+    total = 10 * steps
+    while n_cliques > max(lower, 1) and total > 0:
         group = _dissolve_smallest(best, n_cliques)
         counts = np.zeros((len(owner), n_cliques - 1), dtype=np.int32)
         tabu = np.zeros((len(owner), n_cliques - 1), dtype=np.int64)
@@ -60,6 +61,7 @@ def improve(indptr: Ints, indices: Ints, owner: Ints, lower: int, budget: Budget
             chunk = min(steps - done, budget.tabu_chunk(len(owner)))
             left = _tabu_steps(starts, strangers, group, counts, tabu, done, done + chunk, random)
             done += chunk
+            total -= chunk
         if left:
             break
         best, n_cliques = group, n_cliques - 1

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 MOST_ARMS = 400
 """Beyond that, arms cannot be told apart, and the sizes of the cliques are drawn instead."""
 MOST_EDGES = 20_000
+COLOURS = tuple(colour for colour in CATEGORIES if colour != "#F0E442")
+"""Without yellow, on which a white name cannot be read."""
 MOST_NAMES = 80
 NAME_LENGTH = 4
 STEPS = 300
@@ -53,11 +55,11 @@ def draw_islands(ax: Axes, cover: CliqueCover) -> Axes:
     from matplotlib.patches import Circle
 
     centres, radii = island_layout(cover)
-    colours = np.array(CATEGORIES)[_clique_colours(cover)]
+    colours = np.array(COLOURS)[_clique_colours(cover)]
     places = _arm_places(cover, centres, radii)
     edges = cover.graph.edges()
     same = cover.owner[edges[:, 0]] == cover.owner[edges[:, 1]]
-    faint = min(0.9, max(0.15, 60.0 / (1 + int(np.count_nonzero(~same)))))
+    faint = min(0.9, max(0.3, 120.0 / (1 + int(np.count_nonzero(~same)))))
     ax.add_collection(
         LineCollection(places[edges[~same]].tolist(), colors="#AAAAAA", linewidths=0.7, alpha=faint, zorder=1)
     )
@@ -66,7 +68,7 @@ def draw_islands(ax: Axes, cover: CliqueCover) -> Axes:
     inside = colours[cover.owner[edges[same, 0]]].tolist()
     ax.add_collection(LineCollection(places[edges[same]].tolist(), colors=inside, linewidths=1.0, alpha=0.8, zorder=3))
     span = float(np.ptp(np.concatenate([places, centres]), axis=0).max()) + 2.0
-    spot = float(np.clip(150.0 / span, 3.0, 15.0))
+    spot = float(np.clip(230.0 / span, 4.0, 15.0))
     arms: dict[str, Any] = {"color": colours[cover.owner].tolist(), "edgecolors": "white", "linewidths": 0.05 * spot}
     ax.scatter(places[:, 0], places[:, 1], s=spot**2, zorder=4, **arms)
     names = [str(name) for name in cover.graph.labels or range(cover.n_arms)]
@@ -82,12 +84,13 @@ def draw_sizes(ax: Axes, cover: CliqueCover) -> Axes:
     """Draw how many cliques have each size."""
     counts = np.bincount(cover.sizes)
     sizes = np.flatnonzero(counts)
-    ax.bar(sizes, counts[sizes], width=max(0.8, 0.004 * float(sizes.max())), color=CATEGORIES[0])
+    ax.bar(sizes, counts[sizes], width=max(0.6, 0.004 * float(sizes.max())), color=COLOURS[0])
     if counts.max() > 50 * counts[sizes].min():
         ax.set_yscale("log")
-    if sizes.max() <= 12:
-        ax.set_xticks(range(1, int(sizes.max()) + 1))
-    ax.set_xlabel("arms in a clique")
+    if np.ptp(sizes) <= 12:
+        ax.set_xticks(range(int(sizes.min()), int(sizes.max()) + 1))
+        ax.set_xlim(float(sizes.min()) - 1.0, float(sizes.max()) + 1.0)
+    ax.set_xlabel("arms in a clique (the graph is too large to draw)")
     ax.set_ylabel("cliques of that size")
     ax.spines[["top", "right"]].set_visible(False)
     return ax
@@ -165,9 +168,9 @@ def _clique_colours(cover: CliqueCover) -> list[int]:
     chosen: list[int] = []
     for clique in range(cover.n_cliques):
         taken = [chosen[other] for other in np.flatnonzero(links[clique, :clique])]
-        used = np.bincount(chosen, minlength=len(CATEGORIES)) if chosen else np.zeros(len(CATEGORIES), dtype=np.int64)
-        near = np.bincount(taken, minlength=len(CATEGORIES)) if taken else np.zeros(len(CATEGORIES), dtype=np.int64)
-        chosen.append(min(range(len(CATEGORIES)), key=lambda colour: (near[colour], used[colour], colour)))
+        used = np.bincount(chosen, minlength=len(COLOURS)) if chosen else np.zeros(len(COLOURS), dtype=np.int64)
+        near = np.bincount(taken, minlength=len(COLOURS)) if taken else np.zeros(len(COLOURS), dtype=np.int64)
+        chosen.append(min(range(len(COLOURS)), key=lambda colour: (near[colour], used[colour], colour)))
     return chosen
 
 

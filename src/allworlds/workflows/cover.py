@@ -14,10 +14,11 @@ import numpy as np
 from allworlds.errors import InvalidParameter
 from allworlds.graphs import CliqueCover, FeedbackGraph, IndependentArms, clique_cover, write_cover
 from allworlds.graphs.by_name import make_graph
-from allworlds.graphs.covering import INTERRUPTED
+from allworlds.graphs.covering import INTERRUPTED, compile_searches
 from allworlds.graphs.files import FORMATS, parse_graph, read_graph
 from allworlds.graphs.numbers import Independence, fractional_cover, independence_number
 from allworlds.graphs.set_cover import scipy_is_installed
+from allworlds.graphs.storage import DisjointCliques
 from allworlds.specs import nearest
 from allworlds.theory import clique_penalty, sharp_adversarial_bound, theorem_1_bound
 
@@ -111,6 +112,8 @@ def cover_graph(
 
         with house_style():  # refuses where figures cannot be drawn
             pass
+    if not isinstance(graph._storage, DisjointCliques):
+        compile_searches()
     started = time.perf_counter()
     cover = clique_cover(graph, time_limit, method=method, objective=cost)
     seconds = time.perf_counter() - started
