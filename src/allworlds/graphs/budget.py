@@ -34,14 +34,15 @@ class Budget:
     CHUNKS = 100
     """Looks at the clock a budget of work."""
 
-    def __init__(self, seconds: float | None = None) -> None:
+    def __init__(self, seconds: float | None = None, *, counted: bool = False) -> None:
         self.started = time.monotonic()
         self.seconds = seconds
+        self.counted = counted or seconds is None
         self.stopped = False
 
     @property
     def timed(self) -> bool:
-        """Whether seconds are counted, and not work."""
+        """Whether time is limited."""
         return self.seconds is not None
 
     def left(self) -> float:
@@ -66,11 +67,19 @@ class Budget:
         >>> 9.0 < Budget(20.0).share(0.5).left() <= 10.0
         True
         """
-        return Budget(self.left() * part if self.timed or self.stopped else None)
+        return Budget(self.left() * part if self.timed or self.stopped else None, counted=self.counted)
+
+    def counting(self) -> Budget:
+        """The same seconds, but work is limited, too, as it is without a time limit.
+
+        >>> Budget(60.0).counting().passes() == Budget().passes() < Budget(60.0).passes()
+        True
+        """
+        return Budget(self.left() if self.timed else None, counted=True)
 
     def tabu_steps(self, n_arms: int) -> int:
         """The moves that tabu search may make for one number of cliques."""
-        return UNLIMITED if self.timed else min(self.TABU_STEPS, max(1000, self.TABU_WORK // (20 * n_arms)))
+        return UNLIMITED if not self.counted else min(self.TABU_STEPS, max(1000, self.TABU_WORK // (20 * n_arms)))
 
     def tabu_chunk(self, n_arms: int) -> int:
         """The moves between two looks at the clock."""
@@ -78,7 +87,7 @@ class Budget:
 
     def nodes(self, n_arms: int) -> int:
         """The nodes that a search tree may have."""
-        return UNLIMITED if self.timed else max(1000, self.NODE_WORK // n_arms)
+        return UNLIMITED if not self.counted else max(1000, self.NODE_WORK // n_arms)
 
     def node_chunk(self, n_arms: int) -> int:
         """The nodes between two looks at the clock."""
@@ -86,7 +95,7 @@ class Budget:
 
     def passes(self) -> int:
         """The passes of iterated greedy."""
-        return UNLIMITED if self.timed else self.PASSES
+        return UNLIMITED if not self.counted else self.PASSES
 
 
 def check_time_limit(time_limit: Any) -> None:

@@ -24,6 +24,8 @@ from allworlds.graphs.structure import chordal_cover, has_triangle
 from allworlds.graphs.tabu import improve
 
 METHODS = ("auto", "heuristic", "branch", "sat", "set-cover")
+SMALL = 150
+"""Arms up to which exact search is likelier to help than more tabu search."""
 PROBE = 3000
 """Nodes of a first short search, which settles small graphs."""
 MOST_CLAUSES = 3_000_000
@@ -84,46 +86,52 @@ def begin(indptr: Ints, indices: Ints) -> Best:
 
 
 def search(best: Best, budget: Budget, method: str = "auto") -> None:
-    """Improve cover and certificate of one connected graph until they meet or the budget is spent."""
+    """Improve cover and certificate of one connected graph until they meet or the budget is spent.
+
+    First the work that is done without a time limit, too; then, if there is one, all that time allows.
+    """
     n_arms = len(best.owner)
-    stranger: NDArray[np.bool_] | None = None
-    apart = best.certificate.arms if isinstance(best.certificate, IndependentArms) else np.zeros(0, dtype=np.int64)
-    if n_arms <= independence.MOST_ARMS and not best.is_proved:
-        stranger = ~matrix_of(best.indptr, best.indices)
-        if n_arms <= branching.MOST_ARMS and method in ("auto", "branch"):
-            _branch(best, stranger, apart, budget, nodes=PROBE)
-        if not best.is_proved:
-            found = independence.search_independent(stranger, apart, best.n_cliques, budget.share(0.1))
-            apart = found.arms
-            best.prove(IndependentArms(apart))
-    if not best.is_proved:
-        _improve(best, budget.share(_part_of_heuristics(n_arms, method)))
+    stranger = ~matrix_of(best.indptr, best.indices) if n_arms <= independence.MOST_ARMS else None
+    apart = _first_look(best, stranger, budget.counting(), method)
+    if best.is_proved or not budget.timed:
+        return
+    if method == "heuristic" or n_arms > SMALL:
+        _improve(best, budget.share(1.0 if method == "heuristic" else 0.3 if n_arms <= branching.MOST_ARMS else 0.75))
     if best.is_proved or method == "heuristic":
         return
-    cliques = _bound_by_fractions(best, budget.share(0.3)) if budget.timed and method in ("auto", "set-cover") else None
-    searchable = stranger is not None and n_arms <= branching.MOST_ARMS
-    if stranger is not None and searchable and method in ("auto", "branch") and not best.is_proved:
-        _raise_bound(best, stranger, apart, budget.share(0.2))
-    if stranger is not None and searchable and method in ("auto", "branch", "sat") and not best.is_proved:
+    cliques = _bound_by_fractions(best, budget.share(0.3)) if method in ("auto", "set-cover") else None
+    if stranger is not None and n_arms <= branching.MOST_ARMS and method != "set-cover":
+        if method != "sat":
+            _raise_bound(best, stranger, apart, budget.share(0.1))
         _race(best, stranger, apart, budget.share(0.5 if cliques else 1.0), method)
-    if cliques and not best.is_proved and not budget.spent():
+    if cliques:
         _choose(best, cliques, budget.share(0.8 if method == "auto" else 1.0))
-    if budget.timed and method == "auto" and not best.is_proved and not budget.spent():
-        if stranger is not None and searchable:
-            _race(best, stranger, apart, budget, method)
-        else:
-            _improve(best, budget)
+    if method == "auto" and stranger is not None and n_arms <= branching.MOST_ARMS:
+        _race(best, stranger, apart, budget, method)
+    elif method == "auto":
+        _improve(best, budget)
 
 
-def _part_of_heuristics(n_arms: int, method: str) -> float:
-    """Which part of the time goes to heuristics: the more, the less hope there is for a proof."""
-    if method == "heuristic":
-        return 1.0
-    return 0.1 if n_arms <= 150 else 0.3 if n_arms <= branching.MOST_ARMS else 0.75
+def _first_look(best: Best, stranger: NDArray[np.bool_] | None, budget: Budget, method: str) -> Ints:
+    """Work that is counted, about a second of it; gives the most independent arms found."""
+    apart = best.certificate.arms if isinstance(best.certificate, IndependentArms) else np.zeros(0, dtype=np.int64)
+    branches = len(best.owner) <= branching.MOST_ARMS and method in ("auto", "branch")
+    if stranger is not None and branches:
+        _branch(best, stranger, apart, budget, nodes=PROBE)
+    if stranger is not None and not best.is_proved:
+        apart = independence.search_independent(stranger, apart, best.n_cliques, budget.share(0.1)).arms
+        best.prove(IndependentArms(apart))
+    _improve(best, budget)
+    if stranger is not None and branches:
+        _raise_bound(best, stranger, apart, budget)
+        _branch(best, stranger, apart, budget)
+    return apart
 
 
 def _improve(best: Best, budget: Budget) -> None:
     """Tabu search where the arms are few enough, else greedy again and again in the order of the cliques."""
+    if best.is_proved or budget.spent():
+        return
     better = improve(best.indptr, best.indices, best.owner, best.certificate.bound, budget)
     if better is not None:
         best.take(better, "tabu")
@@ -139,6 +147,8 @@ def _improve(best: Best, budget: Budget) -> None:
 
 
 def _branch(best: Best, stranger: NDArray[np.bool_], apart: Ints, budget: Budget, nodes: int | None = None) -> None:
+    if best.is_proved or budget.spent():
+        return
     found = branching.search_smallest(stranger, apart, best.owner, best.certificate.bound, budget, nodes)
     best.take(found.owner, "branch and bound")
     if found.finished and not best.is_proved:
@@ -147,7 +157,7 @@ def _branch(best: Best, stranger: NDArray[np.bool_], apart: Ints, budget: Budget
 
 def _raise_bound(best: Best, stranger: NDArray[np.bool_], apart: Ints, budget: Budget) -> None:
     """Ask for covers that are too small to be there, one clique more each time, while the answer comes soon."""
-    while not best.is_proved:
+    while not best.is_proved and not budget.spent():
         fewest = best.certificate.bound + 1
         found = branching.search_smallest(stranger, apart, best.owner, 1, budget.share(0.5), fewest=fewest)
         best.take(found.owner, "branch and bound")
@@ -157,9 +167,9 @@ def _raise_bound(best: Best, stranger: NDArray[np.bool_], apart: Ints, budget: B
 
 
 def _race(best: Best, stranger: NDArray[np.bool_], apart: Ints, budget: Budget, method: str) -> None:
-    """Branch and bound here and, if time counts, a SAT solver in a thread; who is through first ends it."""
+    """Branch and bound here and a SAT solver in a thread; who is through first ends it."""
     few = np.count_nonzero(stranger) // 2 * best.n_cliques <= MOST_CLAUSES
-    if not (few and budget.timed and method != "branch" and refuting.sat_is_installed()):
+    if not (few and method != "branch" and refuting.sat_is_installed()):
         if method != "sat":
             _branch(best, stranger, apart, budget)
         return
@@ -199,6 +209,8 @@ def _bound_by_fractions(best: Best, budget: Budget) -> list[list[int]] | None:
 
 def _choose(best: Best, cliques: list[list[int]], budget: Budget) -> None:
     """Set cover over the maximal cliques."""
+    if best.is_proved or budget.spent():
+        return
     choice = set_cover.choose_cliques(len(best.owner), cliques, budget)
     best.take(choice.owner, "set cover")
     if choice.bound > best.certificate.bound:

@@ -205,7 +205,7 @@ def _write_names(ax: Axes, places: NDArray[np.float64], names: list[str], spot: 
                 "textcoords": "offset points",
                 "ha": "center",
                 "va": "top",
-                "fontsize": 6.5,
+                "fontsize": 6.0,
                 "zorder": 5,
             }
             ax.annotate(name, (x, y), xytext=(0.0, -0.55 * spot), color="#222222", **below)
