@@ -1,9 +1,9 @@
 """How good and how quick clique covers are, beside greedy colourings of the complement and CP-SAT.
 
 Four parts: 100,000 arms with a million edges (goal 10 s); G(60, p), proved (goal 60 s each); G(1000, 1/2) (goal 95
-cliques in 60 s; DSATUR alone gives about 115, and the best known for such graphs is 82 or 83); and complements of graphs
-for colouring whose chromatic numbers are published. Peers, if installed: networkx (DSATUR), rustworkx, igraph, and
-OR-Tools CP-SAT.
+cliques in 60 s; DSATUR alone gives about 115, and the best known for such graphs is 82 or 83); and complements of
+graphs for colouring whose chromatic numbers are published. Peers, if installed: networkx (DSATUR), rustworkx,
+igraph, and OR-Tools CP-SAT.
 
     python benchmarks/covers.py [--part NAME]... [--peer-seconds 20] [--out benchmarks/results/covers.md]
 """

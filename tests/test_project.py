@@ -31,7 +31,8 @@ def test_importing_the_package_loads_nothing_heavy():
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--help"], ["--version"], ["race", "--help"], ["verify", "--help"], ["figure", "--help"]]
+    "arguments",
+    [["--help"], ["--version"], ["race", "--help"], ["verify", "--help"], ["figure", "--help"], ["cover", "--help"]],
 )
 def test_help_and_version_load_neither_numpy_nor_numba_nor_matplotlib(arguments):
     code = f"""
