@@ -1,8 +1,8 @@
 """Which cover is best for learning: few cliques, a small penalty in the regret bound, or every arm alone?
 
-The paper asks for few cliques. With sharp constants a clique of d arms adds `(alpha_d + log d)^2 + 5.21^2` to the square
-of the adversarial bound, so a cover with a small sum of these could be better. For a few graphs this prints both covers'
-sizes, their bounds, and the mean pseudo-regret (with its standard error) of the practical learner on the same losses.
+The paper asks for few cliques. With sharp constants a clique of d arms adds `(alpha_d + log d)^2 + 5.21^2` to the
+square of the adversarial bound, so a cover with a small sum of these could be better. For a few graphs this prints the
+sizes of the covers, their bounds, and the mean pseudo-regret (with its standard error) of the practical learner.
 
     python benchmarks/cover_objective.py [--horizon 30000] [--seeds 20] [--out benchmarks/results/cover_objective.md]
 """
