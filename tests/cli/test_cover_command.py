@@ -88,11 +88,15 @@ def test_control_c_prints_the_best_cover_so_far():
     code = "from allworlds.cli import main; main()"
     command = [sys.executable, "-c", code, "cover", "mycielski-complement:8", "--time-limit", "500", "--json"]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
-    run("cover", "lu-gadgets", "--json")  # this process compiles the same, so the other is searching soon after
-    time.sleep(6.0)
-    os.kill(process.pid, signal.SIGINT)
-    out, words = process.communicate(timeout=120)
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "env": environment}
+    process = subprocess.Popen(command, **pipes)
+    try:
+        assert "Ctrl-C gives the best cover until then" in process.stderr.readline()
+        time.sleep(1.0)  # past the greedy start, which takes milliseconds
+        os.kill(process.pid, signal.SIGINT)
+        out, words = process.communicate(timeout=120)
+    finally:
+        process.kill()
     assert process.returncode == 130
     assert "interrupted: this is the best cover until then" in words
     data = json.loads(out)

@@ -52,6 +52,7 @@ def cover(
             form=form,
             horizon=horizon if explain else None,
             out=out,
+            on_notice=lambda sentence: typer.echo(sentence, err=True),
         )
         if as_json:
             typer.echo(json.dumps(result.to_dict(), allow_nan=False))

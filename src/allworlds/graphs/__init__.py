@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from allworlds.graphs.certificate import (
-    Certificate,
     Exhausted,
     FractionalPacking,
     IndependentArms,
@@ -40,7 +39,6 @@ from allworlds.graphs.random_families import (
 )
 
 __all__ = [
-    "Certificate",
     "CliqueCover",
     "Exhausted",
     "FeedbackGraph",

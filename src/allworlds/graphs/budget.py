@@ -17,7 +17,7 @@ UNLIMITED = 1 << 60
 
 
 class Budget:
-    """Counts down. ``stop()`` spends all that is left, which is what Ctrl-C does.
+    """Counts down the seconds, if they are limited, and says how much work is allowed.
 
     >>> Budget(60.0).spent(), Budget().spent()
     (False, False)
@@ -38,7 +38,6 @@ class Budget:
         self.started = time.monotonic()
         self.seconds = seconds
         self.counted = counted or seconds is None
-        self.stopped = False
 
     @property
     def timed(self) -> bool:
@@ -47,8 +46,6 @@ class Budget:
 
     def left(self) -> float:
         """Seconds left; infinite where time is not limited."""
-        if self.stopped:
-            return 0.0
         if self.seconds is None:
             return float("inf")
         return max(0.0, self.started + self.seconds - time.monotonic())
@@ -57,17 +54,13 @@ class Budget:
         """Whether nothing is left."""
         return self.left() <= 0.0
 
-    def stop(self) -> None:
-        """Spend what is left."""
-        self.stopped = True
-
     def share(self, part: float) -> Budget:
         """A budget of a part of the seconds that are left, or the same work where time is not limited.
 
         >>> 9.0 < Budget(20.0).share(0.5).left() <= 10.0
         True
         """
-        return Budget(self.left() * part if self.timed or self.stopped else None, counted=self.counted)
+        return Budget(self.left() * part if self.timed else None, counted=self.counted)
 
     def counting(self) -> Budget:
         """The same seconds, but work is limited, too, as it is without a time limit.

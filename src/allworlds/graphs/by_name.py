@@ -48,7 +48,7 @@ def graph_spec(text: str) -> Spec:
     name = text.partition(":")[0] if isinstance(text, str) else ""
     if any(mark in name for mark in "./\\"):
         raise InvalidParameter(
-            f"{text!r} looks like a path; file:{text.strip()} reads a graph from a file (an edge list or GraphML)"
+            f"{text!r} looks like a path; file:{text.strip()} reads a graph from a file (edges, GraphML, METIS, CSV)"
         )
     return parse_spec(text)
 

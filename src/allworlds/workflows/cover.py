@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -93,11 +94,12 @@ def cover_graph(
     form: str = "auto",
     horizon: int | None = None,
     out: str | Path | None = None,
+    on_notice: Callable[[str], None] = lambda sentence: None,
 ) -> CoverResult:
     """Cover the graph in a file, on standard input (``-``) or named by a spec; write files if there is an ``out``.
 
     With a ``horizon``, also say what the cover is worth in a bound on the regret. In ``out`` go ``cover.json`` and a
-    picture as SVG, PNG and PDF.
+    picture as SVG, PNG and PDF. ``on_notice(sentence)`` hears when a search with a time limit begins.
 
     >>> result = cover_graph("cycle:9", horizon=100_000)
     >>> result.cover.n_cliques, result.alpha.lower, [worth.cover for worth in result.worth]
@@ -113,6 +115,8 @@ def cover_graph(
             pass
     if not isinstance(graph._storage, DisjointCliques):
         compile_searches()
+    if time_limit is not None:
+        on_notice(f"searching for {time_limit:g} s at most; Ctrl-C gives the best cover until then")
     started = time.perf_counter()
     cover = clique_cover(graph, time_limit, method=method, objective=cost)
     seconds = time.perf_counter() - started
