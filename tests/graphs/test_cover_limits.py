@@ -11,6 +11,9 @@ from allworlds.errors import InvalidParameter
 from allworlds.graphs import clique_cover, searching
 from allworlds.graphs.budget import Budget
 
+pytestmark = pytest.mark.compiled
+
+
 HARD = graphs.mycielski_complement(7)
 
 

@@ -12,6 +12,8 @@ import verifiers
 from allworlds import graphs
 from allworlds.graphs import FeedbackGraph, clique_cover
 
+pytestmark = pytest.mark.compiled
+
 
 def complement(graph):
     return FeedbackGraph.from_networkx(networkx.complement(networkx.convert_node_labels_to_integers(graph)))

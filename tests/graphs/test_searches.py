@@ -24,6 +24,8 @@ from allworlds.graphs.refuting import Refutation, find_smaller_cover
 from allworlds.graphs.set_cover import choose_cliques, fractional_packing
 from allworlds.graphs.tabu import improve, strangers_of
 
+pytestmark = pytest.mark.compiled
+
 
 @st.composite
 def random_graphs(draw, most=11):
