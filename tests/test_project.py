@@ -31,7 +31,8 @@ def test_importing_the_package_loads_nothing_heavy():
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--help"], ["--version"], ["race", "--help"], ["verify", "--help"], ["figure", "--help"]]
+    "arguments",
+    [["--help"], ["--version"], ["race", "--help"], ["verify", "--help"], ["figure", "--help"], ["cover", "--help"]],
 )
 def test_help_and_version_load_neither_numpy_nor_numba_nor_matplotlib(arguments):
     code = f"""
@@ -84,7 +85,7 @@ def test_an_unknown_name_is_an_attribute_error():
 
 def test_the_extra_all_installs_every_optional_part():
     extras = PYPROJECT["project"]["optional-dependencies"]
-    parts = {name for name in extras if name not in ("all", "test", "check")}
+    parts = {name for name in extras if name not in ("all", "bench", "test", "check")}
     assert extras["all"] == [f"allworlds[{','.join(sorted(parts, key=list(extras).index))}]"]
 
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
 from itertools import combinations
 
 import mpmath
+import networkx
 import numpy as np
+import pytest
 
 
 def is_clique(adjacency, arms):
@@ -56,6 +60,67 @@ def clique_cover_number(adjacency):
             choice = (choice - 1) & part
         fewest[arms] = best
     return fewest[-1]
+
+
+def proved_bound(adjacency, certificate):
+    """The number of cliques that a certificate, as plain data, proves to be needed; None if it proves nothing."""
+    adjacency = np.asarray(adjacency, dtype=bool)
+    kind = certificate["kind"]
+    if kind == "independent arms":
+        arms = certificate["arms"]
+        return len(arms) if len(set(arms)) == len(arms) and is_independent(adjacency, arms) else None
+    if kind == "odd components":
+        return _bound_by_odd_components(adjacency, certificate)
+    if kind == "fractional packing":
+        weights = [Fraction(weight, certificate["unit"]) for weight in certificate["weights"]]
+        cliques = networkx.find_cliques(_as_networkx(adjacency))
+        wrong = min(weights) < 0 or any(sum(weights[arm] for arm in clique) > 1 for clique in cliques)
+        return None if wrong else math.ceil(sum(weights))
+    if kind == "exhausted":
+        return None if can_be_covered(adjacency, certificate["bound"] - 1) else certificate["bound"]
+    parts = [part["arms"] for part in certificate["parts"]]
+    if len({arm for part in parts for arm in part}) < sum(len(part) for part in parts):
+        return None
+    if any(adjacency[np.ix_(one, other)].any() for one, other in combinations(parts, 2)):
+        return None
+    bounds = [
+        proved_bound(adjacency[np.ix_(part["arms"], part["arms"])], part["certificate"])
+        for part in certificate["parts"]
+    ]
+    return None if None in bounds else sum(bounds)
+
+
+def _bound_by_odd_components(adjacency, certificate):
+    """Berge's bound: a clique is an arm or an edge, and the barrier matches few of the odd components."""
+    graph, barrier = _as_networkx(adjacency), certificate["barrier"]
+    if any(networkx.triangles(graph).values()):
+        return None
+    graph.remove_nodes_from(barrier)
+    odd = sum(len(part) % 2 for part in networkx.connected_components(graph))
+    return math.ceil((len(adjacency) + odd - len(barrier)) / 2)
+
+
+def can_be_covered(adjacency, n_cliques):
+    """Whether so many cliques can hold all arms: by brute force for a dozen, by a SAT solver for more."""
+    n = len(adjacency)
+    if n <= 12:
+        return clique_cover_number(adjacency) <= n_cliques
+    pysat = pytest.importorskip("pysat.solvers")
+    apart = networkx.maximal_independent_set(_as_networkx(adjacency), seed=0)
+    if len(apart) > n_cliques:
+        return False
+    clauses = [[1 + v + n * k for k in range(n_cliques)] for v in range(n)]
+    clauses += [[1 + v + n * k] for k, v in enumerate(apart)]
+    strangers = [(v, w) for v, w in combinations(range(n), 2) if not adjacency[v][w]]
+    clauses += [[-(1 + v + n * k), -(1 + w + n * k)] for v, w in strangers for k in range(n_cliques)]
+    with pysat.Cadical195(bootstrap_with=clauses) as solver:
+        return solver.solve()
+
+
+def _as_networkx(adjacency):
+    graph = networkx.from_numpy_array(np.asarray(adjacency, dtype=bool))
+    graph.remove_edges_from(list(networkx.selfloop_edges(graph)))
+    return graph
 
 
 def relabelled(adjacency, permutation):

@@ -28,7 +28,7 @@ Value: TypeAlias = Scalar | tuple[Scalar, ...]
 Kind = Literal["integer", "number", "flag", "word", "integers", "numbers", "path"]
 Made = TypeVar("Made")
 
-PATHS = ("file", "recorded")
+PATHS = ("cover", "file", "recorded")
 """Names whose argument is a path, taken as it is."""
 WORDS: dict[str, str] = {
     "integer": "a whole number",

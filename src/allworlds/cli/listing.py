@@ -49,7 +49,7 @@ def worlds(as_json: AsJson = False) -> None:
 
 
 def graphs(as_json: AsJson = False) -> None:
-    """List the graphs, each with its form and an example; file:PATH reads an edge list or GraphML."""
+    """List the graphs, each with its form and an example; file:PATH reads a file."""
     with sentences():
         from allworlds.graphs.by_name import GRAPHS
 

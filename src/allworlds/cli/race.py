@@ -12,6 +12,7 @@ import typer
 
 from allworlds.cli.progress import progress
 from allworlds.cli.sentences import sentences
+from allworlds.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from allworlds.workflows.race import RaceResult
@@ -28,6 +29,10 @@ def race(
             show_default="disjoint-cliques:10x10",
             metavar="SPEC",
         ),
+    ] = None,
+    cover: Annotated[
+        Path | None,
+        typer.Option(help="A cover that allworlds cover wrote, in the place of a graph: its graph, in its cliques."),
     ] = None,
     world: Annotated[
         Several, typer.Option(help="A world; repeat for several.", show_default="three of them", metavar="SPEC")
@@ -55,6 +60,9 @@ def race(
     with sentences():
         from allworlds.workflows.race import CellsFailed, Race, RaceInterrupted, full_race, run_race
 
+        if cover is not None and graph is not None:
+            raise InvalidParameter(f"'{cover}' has a graph of its own; give --cover or --graph, not both")
+        graph = graph if cover is None else f"cover:{cover}"
         asked = {"graph": graph, "worlds": world, "learners": learner, "horizon": horizon, "seeds": seeds}
         chosen: dict[str, Any] = full_race() if full else {}
         chosen |= {key: tuple(value) if isinstance(value, list) else value for key, value in asked.items() if value}

@@ -6,6 +6,9 @@ from collections.abc import Sequence
 
 from allworlds.errors import InvalidParameter
 from allworlds.graphs import families, random_families
+from allworlds.graphs.cover import CliqueCover
+from allworlds.graphs.cover_files import read_cover
+from allworlds.graphs.covering import clique_cover
 from allworlds.graphs.files import read_graph
 from allworlds.graphs.graph import FeedbackGraph
 from allworlds.specs import Kind, Recipe, Spec, build, parse_spec
@@ -24,6 +27,18 @@ def make_graph(spec: str) -> FeedbackGraph:
     return build(graph_spec(spec), GRAPHS, "graph", "allworlds graphs")
 
 
+def make_cover(spec: str) -> CliqueCover:
+    """A cover of the graph that a spec names: the one in the file of ``cover:PATH``, else a new one.
+
+    >>> make_cover("cycle:5").n_cliques
+    3
+    """
+    parsed = graph_spec(spec)
+    if parsed.name == "cover" and parsed.positional:
+        return read_cover(str(parsed.positional[0]))
+    return clique_cover(make_graph(spec))
+
+
 def graph_spec(text: str) -> Spec:
     """The spec of a graph; a bare path is no spec, and the error says how a file is named.
 
@@ -33,7 +48,7 @@ def graph_spec(text: str) -> Spec:
     name = text.partition(":")[0] if isinstance(text, str) else ""
     if any(mark in name for mark in "./\\"):
         raise InvalidParameter(
-            f"{text!r} looks like a path; file:{text.strip()} reads a graph from a file (an edge list or GraphML)"
+            f"{text!r} looks like a path; file:{text.strip()} reads a graph from a file (edges, GraphML, METIS, CSV)"
         )
     return parse_spec(text)
 
@@ -149,11 +164,21 @@ GRAPHS: dict[str, Recipe[FeedbackGraph]] = {
         Recipe(
             "file",
             read_graph,
-            "GraphML (.graphml, .xml), or else an edge list: two arms a line, with a space or a comma between",
+            "GraphML (.graphml, .xml), METIS (.graph, .metis), a matrix (.csv), or else an edge list: two arms a line, "
+            "with a space or a comma between",
             "file:graph.txt",
             {"path": "path"},
             ("path",),
             form="file:PATH",
+        ),
+        Recipe(
+            "cover",
+            lambda path: read_cover(path).graph,
+            "the graph of a cover that allworlds cover wrote; a race then uses that cover",
+            "cover:cover.json",
+            {"path": "path"},
+            ("path",),
+            form="cover:PATH",
         ),
     )
 }

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from allworlds.errors import AllWorldsError, InvalidCover, InvalidParameter
+from allworlds.graphs.certificate import Certificate
 from allworlds.graphs.checks import Ints, flatten_cliques, frozen, integers, whole_number
 from allworlds.graphs.graph import FeedbackGraph, check_graph
 from allworlds.graphs.storage import group_arms
@@ -19,8 +20,8 @@ class CliqueCover:
 
     The regret of the Tsallis-Shannon learner grows with the number of cliques, so few are better. A cover
     that exists is valid: building one checks that every arm is in one clique and that the members of a clique
-    are neighbours. With ``lower_bound`` it carries its certificate, a number of cliques that no cover of this
-    graph can go below. A cover never changes; its arrays are read-only.
+    are neighbours. With ``lower_bound`` it says how few cliques there can be, and with ``certificate`` why. A cover
+    never changes; its arrays are read-only.
 
     Parameters
     ----------
@@ -32,6 +33,9 @@ class CliqueCover:
         A number of cliques that every cover of the graph needs, if one is known.
     method:
         A word on where the cover comes from.
+    certificate:
+        What proves the lower bound; without ``lower_bound``, its bound is taken. It is not checked here, because
+        that can take long: ``cover.certificate.check(graph)`` does it.
 
     Examples
     --------
@@ -47,7 +51,7 @@ class CliqueCover:
     [EK21, Section 2]: V_1, ..., V_K, and V(i) is ``owner[i]``.
     """
 
-    __slots__ = ("_cliques", "_graph", "_lower_bound", "_method", "_order", "_owner", "_starts")
+    __slots__ = ("_certificate", "_cliques", "_graph", "_lower_bound", "_method", "_order", "_owner", "_starts")
 
     _graph: FeedbackGraph
     _owner: Ints
@@ -55,6 +59,7 @@ class CliqueCover:
     _starts: Ints
     _lower_bound: int | None
     _method: str
+    _certificate: Certificate | None
     _cliques: tuple[Ints, ...] | None
 
     def __init__(
@@ -64,6 +69,7 @@ class CliqueCover:
         *,
         lower_bound: int | None = None,
         method: str = "given",
+        certificate: Certificate | None = None,
     ) -> None:
         check_graph(graph, InvalidCover)
         members, lengths = flatten_cliques(cliques, graph.n_arms, InvalidCover)
@@ -71,7 +77,7 @@ class CliqueCover:
         _check_partition(members, number, graph.n_arms)
         owner = np.empty(graph.n_arms, dtype=np.int64)
         owner[members] = number
-        self._fill(graph, *group_arms(owner, len(lengths)), lower_bound, method)
+        self._fill(graph, *group_arms(owner, len(lengths)), lower_bound, method, certificate)
         _check_cliques(self)
 
     @classmethod
@@ -82,6 +88,7 @@ class CliqueCover:
         *,
         lower_bound: int | None = None,
         method: str = "given",
+        certificate: Certificate | None = None,
     ) -> CliqueCover:
         """The cover in which arm i belongs to clique ``owner[i]``, (n_arms,); quick for a million arms.
 
@@ -104,7 +111,7 @@ class CliqueCover:
         empty = np.flatnonzero(np.bincount(owners, minlength=n_cliques) == 0)
         if empty.size:
             raise InvalidCover(f"clique {empty[0]} is empty; number the cliques 0 to K - 1 without gaps")
-        cover = cls._trusted(graph, *group_arms(owners, n_cliques), lower_bound, method)
+        cover = cls._trusted(graph, *group_arms(owners, n_cliques), lower_bound, method, certificate)
         _check_cliques(cover)
         return cover
 
@@ -127,10 +134,11 @@ class CliqueCover:
         starts: Ints,
         lower_bound: int | None,
         method: str,
+        certificate: Certificate | None = None,
     ) -> CliqueCover:
         """A cover known to be valid, around arrays that are not copied."""
         cover = cls.__new__(cls)
-        cover._fill(graph, owner, order, starts, lower_bound, method)
+        cover._fill(graph, owner, order, starts, lower_bound, method, certificate)
         return cover
 
     def _fill(
@@ -141,11 +149,13 @@ class CliqueCover:
         starts: Ints,
         lower_bound: int | None,
         method: str,
+        certificate: Certificate | None = None,
     ) -> None:
         self._graph = graph
         self._owner, self._order, self._starts = frozen(owner), frozen(order), frozen(starts)
-        self._lower_bound = _checked_bound(lower_bound, len(starts) - 1)
+        self._lower_bound = _checked_bound(lower_bound, certificate, len(starts) - 1)
         self._method = method
+        self._certificate = certificate
         self._cliques = None
 
     @property
@@ -206,6 +216,11 @@ class CliqueCover:
         """Where the cover comes from."""
         return self._method
 
+    @property
+    def certificate(self) -> Certificate | None:
+        """What proves the lower bound, or None where nothing is known."""
+        return self._certificate
+
     def digest(self) -> str:
         """SHA-256 of the graph's structure and of every arm's clique, in hex."""
         digest = hashlib.sha256(f"allworlds cover of {self._graph.digest()}\n".encode())
@@ -232,12 +247,18 @@ class CliqueCover:
 
     def __reduce__(self) -> tuple[Any, ...]:
         arrays = (self._owner, self._order, self._starts)
-        return CliqueCover._trusted, (self._graph, *arrays, self._lower_bound, self._method)
+        return CliqueCover._trusted, (self._graph, *arrays, self._lower_bound, self._method, self._certificate)
 
 
-def _checked_bound(lower_bound: int | None, n_cliques: int) -> int | None:
-    if lower_bound is None:
+def _checked_bound(lower_bound: int | None, certificate: Certificate | None, n_cliques: int) -> int | None:
+    if lower_bound is None and certificate is None:
         return None
+    if certificate is not None and lower_bound is None:
+        lower_bound = certificate.bound
+    elif certificate is not None and certificate.bound != lower_bound:
+        raise InvalidCover(
+            f"lower_bound is {lower_bound}, but the certificate proves {certificate.bound}; leave lower_bound out"
+        )
     bound = whole_number(lower_bound, "lower_bound", error=InvalidCover)
     if bound > n_cliques:
         raise InvalidCover(f"lower_bound is {bound}, but this cover has only {n_cliques} cliques; one of both is wrong")

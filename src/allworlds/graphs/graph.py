@@ -21,7 +21,7 @@ from allworlds.graphs.checks import (
     is_whole,
     whole_number,
 )
-from allworlds.graphs.storage import DisjointCliques, Storage, from_neighbours, from_pairs
+from allworlds.graphs.storage import DisjointCliques, Storage, from_neighbours, from_pairs, induced
 
 
 class FeedbackGraph:
@@ -90,6 +90,11 @@ class FeedbackGraph:
     def _from_sizes(cls, sizes: Ints) -> FeedbackGraph:
         """Disjoint cliques of consecutive arms, at the cost of three arrays."""
         return cls._of(DisjointCliques.from_sizes(sizes))
+
+    @classmethod
+    def _induced(cls, graph: FeedbackGraph, arms: Ints) -> FeedbackGraph:
+        """The graph of sorted ``arms`` alone, without labels; its arm i is ``arms[i]``."""
+        return cls._of(from_neighbours(*induced(*graph._storage.neighbours(), arms)))
 
     @classmethod
     def from_adjacency(cls, matrix: ArrayLike, labels: Sequence[Label] | None = None) -> FeedbackGraph:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from allworlds.errors import InvalidGraph
+from allworlds.graphs.certificate import certificate_from_data
 from allworlds.graphs.cover import CliqueCover
 from allworlds.graphs.graph import FeedbackGraph
 from allworlds.graphs.storage import DisjointCliques
@@ -48,12 +49,16 @@ def cover_to_data(cover: CliqueCover) -> dict[str, Any]:
         "owner": cover.owner,
         "lower_bound": cover.lower_bound,
         "method": cover.method,
+        "certificate": None if cover.certificate is None else cover.certificate.to_data(),
     }
 
 
 def cover_from_data(data: dict[str, Any]) -> CliqueCover:
-    """The inverse of :func:`cover_to_data`; the cover checks itself again."""
-    owner = np.asarray(data["owner"], dtype=np.int64)
+    """The inverse of :func:`cover_to_data`; the cover checks itself again. Older data has no certificate."""
     return CliqueCover.from_owner(
-        graph_from_data(data["graph"]), owner, lower_bound=data["lower_bound"], method=data["method"]
+        graph_from_data(data["graph"]),
+        np.asarray(data["owner"], dtype=np.int64),
+        lower_bound=data["lower_bound"],
+        method=data["method"],
+        certificate=certificate_from_data(data.get("certificate")),
     )

@@ -5,7 +5,7 @@ billion edges and take sixteen megabytes. Any other graph is kept as sorted list
 :func:`from_neighbours` chooses, so equal graphs are always stored equally.
 
 The common face: ``n_arms``, ``n_edges``, ``sees(i)``, ``degree(i)``, ``are_neighbours(i, j)``, ``edges()``,
-``find_strangers(owner, order, starts)``, ``arrays()``.
+``neighbours()``, ``find_strangers(owner, order, starts)``, ``arrays()``.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from allworlds.graphs.checks import Ints, frozen
 
@@ -91,6 +92,13 @@ class DisjointCliques:
         stacked = np.concatenate(pairs)
         return stacked[np.lexsort((stacked[:, 1], stacked[:, 0]))]
 
+    def neighbours(self) -> tuple[Ints, Ints]:
+        """The same graph as lists of neighbours, see :class:`Neighbours`; large where a clique is."""
+        sizes = np.diff(self.starts)[self.owner]
+        indptr = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(sizes)])
+        within = np.arange(indptr[-1]) - np.repeat(indptr[:-1], sizes)
+        return indptr, self.order[np.repeat(self.starts[self.owner], sizes) + within]
+
     def find_strangers(self, owner: Ints, order: Ints, starts: Ints) -> tuple[int, int] | None:
         """Two arms of one group that do not see each other, or None; linear in the arms."""
         group, clique = owner[order], self.owner[order]
@@ -150,6 +158,10 @@ class Neighbours:
         upper = rows < self.indices
         return np.column_stack([rows[upper], self.indices[upper]])
 
+    def neighbours(self) -> tuple[Ints, Ints]:
+        """Fresh copies of both arrays: compiled code counts arrays that can be written as a type of their own."""
+        return self.indptr.copy(), self.indices.copy()
+
     def find_strangers(self, owner: Ints, order: Ints, starts: Ints) -> tuple[int, int] | None:
         """Two arms of one group that do not see each other, or None; linear in the edges.
 
@@ -181,6 +193,34 @@ def group_arms(owner: Ints, n_groups: int) -> tuple[Ints, Ints, Ints]:
     starts = np.zeros(n_groups + 1, dtype=np.int64)
     np.cumsum(np.bincount(owner, minlength=n_groups), out=starts[1:])
     return owner, np.argsort(owner, kind="stable"), starts
+
+
+def induced(indptr: Ints, indices: Ints, arms: Ints) -> tuple[Ints, Ints]:
+    """The lists of neighbours of the graph that sorted ``arms`` induce; its arm i is ``arms[i]``.
+
+    >>> indptr, indices = induced(np.array([0, 2, 5, 7]), np.array([0, 1, 0, 1, 2, 1, 2]), np.array([0, 2]))
+    >>> indptr.tolist(), indices.tolist()
+    ([0, 1, 2], [0, 1])
+    """
+    number = np.full(len(indptr) - 1, -1)
+    number[arms] = np.arange(len(arms))
+    sizes = indptr[arms + 1] - indptr[arms]
+    ends = np.cumsum(sizes)
+    places = np.arange(ends[-1] if len(arms) else 0) - np.repeat(ends - sizes, sizes) + np.repeat(indptr[arms], sizes)
+    inside = number[indices[places]]
+    kept = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(inside >= 0)])
+    return kept[np.concatenate([np.zeros(1, dtype=np.int64), ends])], inside[inside >= 0]
+
+
+def matrix_of(indptr: Ints, indices: Ints) -> NDArray[np.bool_]:
+    """Who sees whom as a dense matrix, (n_arms, n_arms).
+
+    >>> matrix_of(np.array([0, 2, 4]), np.array([0, 1, 0, 1])).tolist()
+    [[True, True], [True, True]]
+    """
+    matrix = np.zeros((len(indptr) - 1, len(indptr) - 1), dtype=np.bool_)
+    matrix[np.repeat(np.arange(len(matrix)), np.diff(indptr)), indices] = True
+    return matrix
 
 
 def from_pairs(n_arms: int, pairs: Ints) -> Storage:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from allworlds.theory.bounds import (
     Bound,
+    clique_penalty,
     sharp_adversarial_bound,
     sharp_corrupted_bound,
     sharp_general_bound,
@@ -26,6 +27,7 @@ __all__ = [
     "Bound",
     "Check",
     "Round",
+    "clique_penalty",
     "corrupted_play",
     "decomposition",
     "half_steps",

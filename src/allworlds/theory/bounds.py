@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from allworlds.errors import InvalidParameter
-from allworlds.ftrl.sharp import sharp_alphas
+from allworlds.ftrl.sharp import sharp_alpha, sharp_alphas
 from allworlds.theory import coefficients as number
 from allworlds.theory.arguments import (
     checked_clique,
@@ -146,6 +146,22 @@ def sharp_adversarial_bound(sizes: ArrayLike, horizon: int) -> Bound:
         "stability": number.ADVERSARIAL * math.sqrt(len(size) * rounds),
     }
     return _bound(sum(terms.values()), rounds, terms)
+
+
+def clique_penalty(size: int) -> float:
+    """What a clique of this size adds to the adversarial bound, squared: ``(alpha_d + log d)^2 + 5.21^2``.
+
+    That bound is ``sqrt(T)`` times ``sqrt(sum_k (alpha_k + log d_k)^2) + 5.21 sqrt(K)``, up to the barrier. The sum of
+    two roots is at most ``sqrt(2)`` times the root of the sum, and at least that root. So a cover with the least sum of
+    penalties has the least bound up to a factor of ``sqrt(2)``: it is the objective for
+    ``clique_cover(graph, objective=clique_penalty)``.
+
+    >>> [round(clique_penalty(size), 1) for size in (1, 2, 10, 100)]
+    [31.1, 38.2, 83.6, 319.6]
+
+    ``docs/sharp_constants.md``, Theorem B (ii).
+    """
+    return (sharp_alpha(size) + math.log(size)) ** 2 + number.ADVERSARIAL**2
 
 
 def sharp_corrupted_bound(

@@ -12,8 +12,8 @@ import numpy as np
 
 from allworlds import __version__
 from allworlds.errors import InvalidParameter
-from allworlds.graphs import CliqueCover, clique_cover
-from allworlds.graphs.by_name import make_graph
+from allworlds.graphs import CliqueCover
+from allworlds.graphs.by_name import make_cover
 from allworlds.kernels.jit import source_digest
 from allworlds.learners import Learner
 from allworlds.learners.by_name import entry_of, learner_of
@@ -68,7 +68,7 @@ def make_plan(race: Race) -> Plan:
     >>> [cell.seeds for cell in plan.cells]
     [(0, 1, 2, 3, 4), (5, 6, 7, 8, 9), (10, 11)]
     """
-    cover = clique_cover(make_graph(race.graph))
+    cover = make_cover(race.graph)
     learners = {spec: learner_of(spec, cover, race.horizon) for spec in race.learners}
     rivals = {spec: entry_of(spec).rival for spec in race.learners}
     worlds = {spec: make_world(spec, cover.n_arms) for spec in race.worlds}
