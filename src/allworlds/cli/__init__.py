@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 from allworlds import __version__
+from allworlds.cli.experiments import experiments, resume, run, status, verify_results
 from allworlds.cli.figure import figure
 from allworlds.cli.listing import graphs, learners, worlds
 from allworlds.cli.race import race
@@ -25,7 +26,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (race, learners, worlds, graphs, verify, figure):
+for command in (race, run, resume, status, verify_results, experiments, learners, worlds, graphs, verify, figure):
     app.command()(command)
 
 
