@@ -122,15 +122,17 @@ def resolve(experiment: Experiment, workshop: Workshop) -> list[Cell]:
     True
     """
     cells: dict[str, Cell] = {}
-    meanings: dict[tuple[str, str], str] = {}
+    names: dict[tuple[Any, ...], str] = {}
     for place, graph, world, learner, horizon, numbers in _combinations(experiment):
         try:
-            for axis, named in (("graph", graph), ("world", world), ("learner", learner)):
-                if meanings.setdefault((axis, named.label), named.spec) != named.spec:
-                    raise InvalidParameter(f"two {axis}s are called {named.label!r}; give each a label of its own")
             for number in numbers:
                 cell = _make_cell(workshop, graph, world, learner, horizon, number)
                 cells.setdefault(cell.id, cell)
+                labels = graph.label, world.label, learner.label, horizon, number
+                if names.setdefault(labels, cell.id) != cell.id:
+                    raise InvalidParameter(
+                        f"two cells would have the same name, {labels}; give what differs a label of its own"
+                    )
         except AllWorldsError as error:
             raise InvalidParameter(f"{place}: {error}") from None
     return list(cells.values())

@@ -7,6 +7,7 @@ numbers do not depend on who worked. This is the only file that names Dask.
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import queue
 import threading
@@ -140,6 +141,8 @@ class Cluster:
         self._counted = (-1e9, 1)
         self._own: Any = None
         self._distributed: Any = distributed
+        for name in ("client", "comm", "core"):  # what goes wrong is said in a sentence, not in a log
+            logging.getLogger(f"distributed.{name}").setLevel(logging.CRITICAL)
         try:
             if address == LOCAL:
                 self._own = self._distributed.LocalCluster(
@@ -240,7 +243,7 @@ class Cluster:
 
     def _lost(self, error: BaseException | None = None) -> str:
         reason = f" ({error})" if error is not None and str(error) else ""
-        return f"the scheduler at {self.address} was lost{reason}; once there is one again, the run can be resumed"
+        return f"the scheduler at {self.address} was lost{reason}"
 
 
 def _by_value(name: str) -> Callable[..., Any]:

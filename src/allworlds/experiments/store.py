@@ -56,7 +56,7 @@ class Row(NamedTuple):
 class Store:
     """The open folder of a run; use it as a context, and hold :func:`~allworlds.experiments.files.alone_in` to write.
 
-    Every trouble with the disk is a :class:`~allworlds.errors.RunStopped` that says how to go on.
+    Every trouble with the disk is a :class:`~allworlds.errors.RunStopped` that says what is wrong.
     """
 
     def __init__(self, folder: str | Path, *, read_only: bool = False) -> None:
@@ -206,9 +206,8 @@ class Store:
             yield
         except (OSError, sqlite3.Error) as error:
             reason = getattr(error, "strerror", None) or str(error)
-            way = "" if self._read_only else f"; make room or give access, then 'allworlds resume {self.folder}'"
             verb = "read" if self._read_only else "write to"
-            raise RunStopped(f"cannot {verb} '{self.folder}': {reason}{way}") from None
+            raise RunStopped(f"cannot {verb} '{self.folder}': {reason}") from None
 
 
 def read_description(folder: str | Path) -> dict[str, Any]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from allworlds.errors import InvalidParameter, RunStopped
+from allworlds.experiments.cells import Cell
 from allworlds.experiments.executors import Cluster, Executor, Threads
 from allworlds.experiments.files import alone_in
 from allworlds.experiments.machine import machine, same_kind
@@ -93,34 +94,41 @@ def _run(
     if jobs is not None and (isinstance(jobs, bool) or jobs < 1):
         raise InvalidParameter(f"jobs is {jobs!r}; expected a number of threads, at least 1")
     folder = new_folder(out)
-    with alone_in(folder):
-        known = _is_known(plan, folder, extend=extend, listener=listener)
-        with Store(folder) as store:
-            if not known:
-                store.describe(plan.describe())
-            store.add(plan.cells)
-            for sentence in store.mend():
-                listener.on_notice(sentence)
-            todo = [row.cell for row in store.rows() if row.state != "done"]
-            if todo:
-                executor: Executor = (
-                    Threads(jobs, plan.workshop) if cluster is None else Cluster(cluster, plan.source.base, jobs)
-                )
-                _work(store, executor, todo, len(plan.cells), listener, fail_fast=fail_fast)
-            states = [row.state for row in store.rows()]
-            return Summary(
-                folder=folder,
-                name=plan.experiment.name,
-                done=states.count("done"),
-                failed=states.count("failed"),
-                total=len(states),
-                seconds=time.perf_counter() - started,
-                checksum=store.checksum(),
-            )
+    try:
+        with alone_in(folder):
+            known = _is_known(plan, folder, extend=extend, listener=listener)
+            with Store(folder) as store:
+                if not known:
+                    store.describe(plan.describe())
+                store.add(plan.cells)
+                for sentence in store.mend():
+                    listener.on_notice(sentence)
+                todo = [row.cell for row in store.rows() if row.state != "done"]
+                if todo:
+                    executor = _executor(plan, jobs, cluster)
+                    _work(store, executor, todo, len(plan.cells), listener, fail_fast=fail_fast)
+                states = [row.state for row in store.rows()]
+                checksum = store.checksum()
+    except RunStopped as error:
+        words = ["allworlds", "resume", str(folder), *(["--cluster", cluster] if cluster else [])]
+        raise RunStopped(f"{error}; what is finished is kept, and '{shlex.join(words)}' goes on") from None
+    return Summary(
+        folder=folder,
+        name=plan.experiment.name,
+        done=states.count("done"),
+        failed=states.count("failed"),
+        total=len(states),
+        seconds=time.perf_counter() - started,
+        checksum=checksum,
+    )
+
+
+def _executor(plan: Plan, jobs: int | None, cluster: str | None) -> Executor:
+    return Threads(jobs, plan.workshop) if cluster is None else Cluster(cluster, plan.source.base, jobs)
 
 
 def _work(
-    store: Store, executor: Executor, todo: list[Any], total: int, listener: Listener, *, fail_fast: bool
+    store: Store, executor: Executor, todo: list[Cell], total: int, listener: Listener, *, fail_fast: bool
 ) -> None:
     driver = Driver(store, executor, listener, total, total - len(todo), fail_fast=fail_fast)
     try:
@@ -128,9 +136,6 @@ def _work(
         listener.on_notice(f"{len(todo)} of {total} cells to do on {executor.name}; compiling first where needed")
         executor.warm_up(todo, listener.on_notice)
         driver.run(todo)
-    except RunStopped as error:
-        way = "" if "allworlds resume" in str(error) else f"; 'allworlds resume {store.folder}' goes on"
-        raise RunStopped(f"{error}{way}") from None
     finally:
         executor.close()
 
