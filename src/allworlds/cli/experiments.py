@@ -140,26 +140,20 @@ def verify_results(
 def experiments(as_json: AsJson = False) -> None:
     """List the experiments that come with the package: allworlds run ID runs one."""
     with sentences():
-        from allworlds.experiments.reading import shipped
-        from allworlds.workflows.experiments import make_plan
+        from allworlds.experiments.reading import read_experiment, shipped
 
-        plans = {name: make_plan(name) for name in shipped()}
+        found = {name: read_experiment(name)[0] for name in shipped()}
         if as_json:
             print_json(
                 [
-                    {
-                        "id": name,
-                        "question": plan.experiment.question,
-                        "cells": len(plan.cells),
-                        "rounds": _rounds(plan),
-                    }
-                    for name, plan in plans.items()
+                    {"id": name, "question": one.question, "cells": one.n_cells, "rounds": one.n_rounds}
+                    for name, one in found.items()
                 ]
             )
         else:
             rows = [
-                [name, plan.experiment.question, f"{len(plan.cells):,} cells, {_rounds(plan):.1e} rounds"]
-                for name, plan in plans.items()
+                [name, one.question, f"{one.n_cells:,} cells, {one.n_rounds / 1e6:,.0f} million rounds"]
+                for name, one in found.items()
             ]
             print_rows(("experiment", "question", "size"), rows)
 

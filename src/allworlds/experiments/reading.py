@@ -144,8 +144,8 @@ def _inside(place: Any, key: str, change: str) -> Iterable[Any]:
 
 
 def _sentence(error: ValidationError, text: str) -> str:
-    """The first mistake with its place; how many more there are."""
-    mistakes = error.errors(include_url=False)
+    """The first mistake with its place, a wrong key before what is missing for it; how many more there are."""
+    mistakes = sorted(error.errors(include_url=False), key=lambda one: one["type"] != "extra_forbidden")
     first = mistakes[0]
     place = first["loc"]
     line = _line_of(text, place)
@@ -163,6 +163,8 @@ def _what(mistake: ErrorDetails) -> str:
             return str(refusal)
     if mistake["type"] == "missing":
         return "this key is missing"
+    if mistake["type"] == "too_short":
+        return f"{mistake['input']!r} came; expected at least one"
     if mistake["type"] == "value_error":
         return str(mistake["ctx"]["error"])
     expected = mistake["msg"][0].lower() + mistake["msg"][1:]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -174,13 +175,12 @@ class Driver:
         self._todo.clear()
         self._alone.clear()
         self._under_way -= self.executor.stop()
-        try:
+        with suppress(RunStopped):  # the first one says why
             while self._under_way and time.monotonic() < until:
                 for returned in self.executor.collect(timeout=0.1):
                     self._take(returned)
+        with suppress(RunStopped):
             self._keep()
-        except RunStopped:
-            pass  # the first one says why
 
     def _tell(self) -> None:
         elapsed = time.monotonic() - self._started

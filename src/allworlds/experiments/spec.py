@@ -77,14 +77,12 @@ def _from_table(table: dict[str, Any]) -> Spec:
     if name in PATHS:
         return parse_spec(f"{name}:{options.get('path', '')}")
     spec = Spec(name, (), options)
-    if any(not _plain(value) for value in options.values()) or parse_spec(str(spec)) != spec:
-        raise InvalidParameter(f"the table {table!r} cannot be written as a spec; expected words, numbers and lists")
-    return spec
-
-
-def _plain(value: Any) -> bool:
-    members = value if isinstance(value, tuple) else (value,)
-    return all(isinstance(member, int | float | str) for member in members)
+    try:
+        if parse_spec(str(spec)) == spec:
+            return spec
+    except InvalidParameter:
+        pass
+    raise InvalidParameter(f"the table {table!r} cannot be written as a spec; expected plain words, numbers and lists")
 
 
 def _as_list(value: Any) -> Any:
@@ -155,6 +153,18 @@ class Experiment(_Model):
     grid: list[Grid] = []
     cell: list[Single] = []
     report: Report = Report()
+
+    @property
+    def n_cells(self) -> int:
+        """How many cells are written down; one that is written twice is counted twice."""
+        grids = [len(g.graphs) * len(g.worlds) * len(g.learners) * len(g.horizons) * len(g.seeds) for g in self.grid]
+        return sum(grids) + sum(len(one.seeds) for one in self.cell)
+
+    @property
+    def n_rounds(self) -> int:
+        """How many rounds these cells have in all."""
+        grids = [len(g.graphs) * len(g.worlds) * len(g.learners) * sum(g.horizons) * len(g.seeds) for g in self.grid]
+        return sum(grids) + sum(one.horizon * len(one.seeds) for one in self.cell)
 
     @field_validator("name")
     @classmethod
