@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -168,7 +169,7 @@ def _go(start: Callable[[Listener], Summary], *, as_json: bool) -> None:
             summary = start(listener)
     except Interrupted as interruption:
         said = f"interrupted: {interruption.done} of {interruption.total} cells are kept; "
-        said += f"to go on, type: allworlds resume {interruption.folder}"
+        said += f"to go on, type: {shlex.join(['allworlds', 'resume', str(interruption.folder)])}"
         _end("interrupted", said, 130, as_json=as_json, done=interruption.done, total=interruption.total)
     except RunStopped as stopped:
         _end("stopped", str(stopped), 1, as_json=as_json)

@@ -176,9 +176,11 @@ class Cluster:
                 f"the cluster at {self.address} has no worker; start some with 'dask worker {self.address}'"
             ) from None
         samples = list({(cell.graph, cell.learner): cell.to_dict() for cell in cells}.values())
-        answers = self._ask(
-            self._client.run, _by_value("warm_up_elsewhere"), code(), self._base, samples, on_error="return"
-        )
+        workers = list(self._ask(self._client.nthreads))
+        first = list({worker.rpartition(":")[0]: worker for worker in workers}.values())
+        others = [worker for worker in workers if worker not in first]
+        answers = self._warm_up(first, samples)  # one on each host fills the compiler's cache, the others find it
+        answers |= self._warm_up(others, samples) if others else {}
         for worker, answer in answers.items():
             if isinstance(answer, BaseException):
                 raise InvalidParameter(
@@ -191,6 +193,11 @@ class Cluster:
                 )
             if not same_kind(answer["machine"], machine()):
                 on_notice(f"worker {worker} is another kind of machine; the last bits of its numbers may differ")
+
+    def _warm_up(self, workers: list[str], samples: list[dict[str, Any]]) -> dict[str, Any]:
+        call, arguments = _by_value("warm_up_elsewhere"), (code(), self._base, samples)
+        answers: dict[str, Any] = self._ask(self._client.run, call, *arguments, workers=workers, on_error="return")
+        return answers
 
     def submit(self, bundle: Bundle) -> None:
         """Hand it to the scheduler."""

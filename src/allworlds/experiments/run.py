@@ -23,6 +23,8 @@ ATTEMPTS = 2
 """How often a cell is tried in one start: cells are pure, so a third time would only lose time."""
 SHORTEST, LONGEST = 1.0, 10.0
 """Seconds between two parts, at the beginning and in a long run."""
+OFTEN = 0.5
+"""Seconds between two words on how far it is."""
 GRACE = 2.0
 """Seconds that an interrupted run waits for what is nearly finished."""
 GUESS = 1e-5
@@ -85,13 +87,14 @@ class Driver:
     _unkept: list[Outcome] = field(default_factory=list)
     _started: float = field(default_factory=time.monotonic)
     _kept: float = field(default_factory=time.monotonic)
+    _told: float = 0.0
     _rounds: int = 0
     _rounds_left: int = 0
     _speed: dict[tuple[str, str], float] = field(default_factory=dict)
     """Seconds a round took, for each graph and learner."""
 
     def run(self, cells: Iterable[Cell]) -> None:
-        """Do ``cells``, the longest first; returns when all have ended, or raises with everything kept."""
+        """Do ``cells``, the longest first; returns when all have ended, or raises with all kept that came back."""
         self._todo.extend(sorted(cells, key=lambda cell: -cell.horizon))
         self._rounds_left = sum(cell.horizon for cell in self._todo)
         try:
@@ -104,8 +107,6 @@ class Driver:
         except RunStopped:
             self._hurry()
             raise
-        finally:
-            self.executor.close()
 
     def _loop(self) -> None:
         while self._todo or self._alone or self._under_way:
@@ -117,6 +118,8 @@ class Driver:
             elapsed = time.monotonic() - self._started
             if time.monotonic() - self._kept >= min(max(SHORTEST, elapsed / 50), LONGEST):
                 self._keep()
+            elif time.monotonic() - self._told >= OFTEN:
+                self._tell()
             if self.fail_fast and self.failed:
                 break
         self._keep()
@@ -183,6 +186,7 @@ class Driver:
             self._keep()
 
     def _tell(self) -> None:
+        self._told = time.monotonic()
         elapsed = time.monotonic() - self._started
         speed = self._rounds / elapsed if self._rounds else None
         left = self._rounds_left / speed if speed else None

@@ -14,7 +14,7 @@ from allworlds.experiments.executors import Cluster, Executor, Threads
 from allworlds.experiments.files import alone_in
 from allworlds.experiments.machine import machine, same_kind
 from allworlds.experiments.reading import read_experiment, shipped
-from allworlds.experiments.run import Driver, Listener
+from allworlds.experiments.run import Driver, Interrupted, Listener
 from allworlds.experiments.store import DESCRIPTION, Store, new_folder, read_description
 from allworlds.experiments.work import code
 from allworlds.workflows.experiments.plan import Plan, make_plan, plan_again, plan_of
@@ -136,6 +136,9 @@ def _work(
         listener.on_notice(f"{len(todo)} of {total} cells to do on {executor.name}; compiling first where needed")
         executor.warm_up(todo, listener.on_notice)
         driver.run(todo)
+    except KeyboardInterrupt as interruption:  # while it was compiling, too
+        kept = interruption.done if isinstance(interruption, Interrupted) else total - len(todo)
+        raise Interrupted(kept, total, store.folder) from None
     finally:
         executor.close()
 
