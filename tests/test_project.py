@@ -50,7 +50,7 @@ except SystemExit as end:
 """
     loaded = modules_after(code)
     assert "typer" in loaded
-    assert not loaded & {"numpy", "numba", "matplotlib", "networkx", "pydantic", "pyarrow", "distributed"}
+    assert not loaded & {"numpy", "numba", "matplotlib", "networkx", "pyarrow", "distributed"}
 
 
 def test_drawing_a_figure_is_what_loads_matplotlib():

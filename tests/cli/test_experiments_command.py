@@ -192,7 +192,7 @@ def test_no_scheduler_at_the_address_is_said_in_a_sentence(file, tmp_path, monke
 def test_a_run_that_may_not_write_large_files_stops_with_a_sentence_and_is_resumed(tmp_path):
     import resource
 
-    file, out = write_file(tmp_path, horizon=20_000, seeds=40), tmp_path / "out"
+    file, out = write_file(tmp_path, horizon=2000, seeds=40), tmp_path / "out"
     limit = 40_000  # the table of these cells needs more
     stopped = subprocess.run(
         command("run", file, "--out", out, "--jobs", 1),
@@ -211,7 +211,7 @@ def test_a_run_that_may_not_write_large_files_stops_with_a_sentence_and_is_resum
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root may mount a small disk")
 def test_a_full_disk_ends_with_a_sentence_and_the_run_is_resumed_once_there_is_room(tmp_path):
-    file, disk = write_file(tmp_path, horizon=20_000, seeds=40), tmp_path / "disk"
+    file, disk = write_file(tmp_path, horizon=2000, seeds=40), tmp_path / "disk"
     disk.mkdir()
     mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=160k", "tmpfs", disk], capture_output=True)
     if mounted.returncode:

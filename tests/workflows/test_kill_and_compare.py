@@ -189,3 +189,32 @@ def test_a_cell_that_kills_every_worker_is_given_up_and_the_others_are_finished(
     (failure,) = read_status(tmp_path / "out").failures
     assert "the workers that had it died" in failure["error"]
     assert end_of(tmp_path / "out")["done"] == 20  # threads of another process have no deadly play
+
+
+OLD = """
+from allworlds.experiments import work
+
+work.code = lambda: "0.0.1+old"
+"""
+
+
+@pytest.mark.slow
+def test_workers_of_another_version_are_refused_at_the_start_and_when_they_join_late(tmp_path):
+    file, preload = write_file(tmp_path, horizon=50_000, seeds=200, learners=("ucb-n",)), tmp_path / "old.py"
+    preload.write_text(OLD, encoding="utf-8")
+    with ExitStack() as stack:
+        _, address = stack.enter_context(dask_scheduler(tmp_path))
+        with dask_worker(address, tmp_path, "old", "--no-nanny", "--preload", preload):
+            code, _, said = finish(start("run", file, "--out", tmp_path / "one", "--cluster", address))
+            assert code == 2
+            assert "has allworlds 0.0.1+old, this is " in said
+        stack.enter_context(dask_worker(address, tmp_path, "good", "--no-nanny"))
+        process = start("run", file, "--out", tmp_path / "two", "--cluster", address)
+        events_until(process, lambda event: event["event"] == "progress")
+        stack.enter_context(dask_worker(address, tmp_path, "late", "--no-nanny", "--preload", preload))
+        code, events, said = finish(process)
+    assert code == 1
+    assert "cannot run allworlds: this worker has allworlds 0.0.1+old" in said
+    assert events[-1]["event"] == "stopped"
+    assert read_status(tmp_path / "two").failed == 0
+    assert end_of(tmp_path / "two")["done"] == 400

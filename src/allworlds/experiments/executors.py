@@ -10,9 +10,10 @@ import contextlib
 import logging
 import os
 import queue
+import signal
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn, Protocol
@@ -145,9 +146,13 @@ class Cluster:
             logging.getLogger(f"distributed.{name}").setLevel(logging.CRITICAL)
         try:
             if address == LOCAL:
-                self._own = self._distributed.LocalCluster(
-                    n_workers=jobs or os.cpu_count() or 1, threads_per_worker=1, dashboard_address=None
-                )
+                with _deaf_to_interrupts():
+                    self._own = self._distributed.LocalCluster(
+                        n_workers=jobs or os.cpu_count() or 1,
+                        threads_per_worker=1,
+                        dashboard_address=None,
+                        silence_logs=logging.CRITICAL,
+                    )
             self._client: Any = self._distributed.Client(self._own or address, timeout=PATIENCE, set_as_default=False)
         except (OSError, ValueError, TypeError) as error:
             raise InvalidParameter(
@@ -251,6 +256,19 @@ class Cluster:
     def _lost(self, error: BaseException | None = None) -> str:
         reason = f" ({error})" if error is not None and str(error) else ""
         return f"the scheduler at {self.address} was lost{reason}"
+
+
+@contextlib.contextmanager
+def _deaf_to_interrupts() -> Iterator[None]:
+    """Processes that are started here do not hear Ctrl-C: their parent does, and ends them in peace."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    heard = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, heard)
 
 
 def _by_value(name: str) -> Callable[..., Any]:
