@@ -214,7 +214,9 @@ class Cluster:
         """Whatever workers have sent; a scheduler that is gone stops the run."""
         returned = _drain(self._done, timeout)
         if self._fatal is not None:
-            raise RunStopped(self._fatal)
+            returned = [one for one in returned if one.lost is None]  # the others are nobody's fault
+            if not returned:
+                raise RunStopped(self._fatal)
         if not returned and self._client.status != "running":
             self._lose()
         return returned

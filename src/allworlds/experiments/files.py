@@ -51,8 +51,10 @@ def alone_in(folder: Path) -> Iterator[None]:
     lock = sqlite3.connect(folder / ".lock", timeout=0.0, isolation_level=None, check_same_thread=False)
     try:
         lock.execute("BEGIN EXCLUSIVE")
-    except sqlite3.OperationalError:
+    except sqlite3.OperationalError as error:
         lock.close()
+        if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
+            raise InvalidParameter(f"cannot lock '{folder}': {error}; choose another folder with --out") from None
         raise InvalidParameter(
             f"another run is at work in '{folder}'; wait for it ('allworlds status {folder}' says how far it is), or "
             "choose another folder with --out"

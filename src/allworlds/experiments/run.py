@@ -10,7 +10,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from allworlds.errors import RunStopped
@@ -153,7 +153,7 @@ class Driver:
         if outcome.error is not None and self._tried[cell.id] < ATTEMPTS:
             self._alone.append(cell)
             return
-        self._unkept.append(outcome)
+        self._unkept.append(replace(outcome, attempts=self._tried[cell.id]))
         self._rounds_left -= cell.horizon
         if outcome.error is None:
             self.done += 1

@@ -94,19 +94,19 @@ class Store:
 
     def keep(self, outcomes: Sequence[Outcome]) -> None:
         """Keep what came of cells: one part for those that are finished, then the table."""
-        good = [outcome for outcome in outcomes if outcome.error is None]
-        bad = [(outcome.error, outcome.cell.id) for outcome in outcomes if outcome.error is not None]
+        good = [o for o in outcomes if o.error is None]
+        bad = [(o.attempts, o.error, o.cell.id) for o in outcomes if o.error is not None]
         with self._saying():
             part, checksums = write_part(self.parts, good) if good else ("", {})
-            done = [(o.seconds, checksums[o.cell.id], part, o.cell.id) for o in good]
+            done = [(o.attempts, o.seconds, checksums[o.cell.id], part, o.cell.id) for o in good]
             with self._base:
                 self._base.executemany(
-                    "UPDATE cells SET state = 'done', attempts = attempts + 1, error = NULL, seconds = ?, "
+                    "UPDATE cells SET state = 'done', attempts = attempts + ?, error = NULL, seconds = ?, "
                     "checksum = ?, part = ? WHERE id = ?",
                     done,
                 )
                 self._base.executemany(
-                    "UPDATE cells SET state = 'failed', attempts = attempts + 1, error = ? WHERE id = ?", bad
+                    "UPDATE cells SET state = 'failed', attempts = attempts + ?, error = ? WHERE id = ?", bad
                 )
 
     def checksum(self) -> str:

@@ -42,6 +42,8 @@ class Outcome:
     """(R, 4) pseudo-regret, clean regret, realised regret and corruption."""
     seconds: float
     error: str | None = None
+    attempts: int = 1
+    """How often it was tried."""
 
     @property
     def checksum(self) -> str:
