@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 import struct
+import subprocess
+import sys
 
 import pyarrow.parquet as pq
 import pytest
@@ -153,6 +155,25 @@ def test_a_lost_or_damaged_table_is_made_anew_from_the_parts(run):
         summary, heard = again(file, folder)
         assert heard[0].endswith("12 cells taken over")
         assert (summary.done, summary.checksum) == (12, checksum)
+
+
+KILLED = """
+import os, sqlite3, sys
+base = sqlite3.connect(sys.argv[1], isolation_level=None)
+base.execute("PRAGMA cache_size = 1")
+base.execute("BEGIN")
+base.execute("UPDATE cells SET state = 'failed', checksum = NULL, error = printf('%.100000c', '*')")
+os._exit(9)
+"""
+
+
+def test_a_kill_within_a_write_of_the_table_is_rolled_back_by_whoever_looks_next(run):
+    _, folder, checksum = run
+    path = folder / "cells.sqlite"
+    subprocess.run([sys.executable, "-c", KILLED, path])
+    assert path.with_name("cells.sqlite-journal").stat().st_size > 0
+    assert read_status(folder).checksum == checksum
+    assert verify_results(folder, replay=1).holds
 
 
 def test_rows_that_were_changed_behind_a_right_name_are_found(run):

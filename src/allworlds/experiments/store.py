@@ -183,9 +183,10 @@ class Store:
     # --- the base ---
 
     def _connect(self) -> sqlite3.Connection:
-        place = f"{self._path.resolve().as_uri()}?mode={'ro' if self._read_only else 'rwc'}"
+        place = f"{self._path.resolve().as_uri()}?mode={'rw' if self._read_only else 'rwc'}"
         base = sqlite3.connect(place, uri=True, timeout=30.0)
-        if self._read_only:
+        if self._read_only:  # yet able to roll back what a kill left half written
+            base.execute("PRAGMA query_only = ON")
             return base
         try:
             base.execute("PRAGMA synchronous = FULL")
