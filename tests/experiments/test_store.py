@@ -18,7 +18,7 @@ from allworlds.experiments.files import alone_in, write_whole
 from allworlds.experiments.machine import machine, same_kind
 from allworlds.experiments.store import Store, new_folder, read_description
 from allworlds.experiments.work import play_cell
-from allworlds.workflows.experiments import make_plan, read_status, run_experiment, verify_results
+from allworlds.workflows.experiments import make_plan, read_status, resume_experiment, run_experiment, verify_results
 from experiment_runs import write_file
 
 pytestmark = pytest.mark.compiled
@@ -261,6 +261,17 @@ def test_the_description_keeps_configuration_hash_versions_and_math_library(run,
     assert not same_kind(said["machine"], machine() | {"math_library": "another"})
     with pytest.raises(InvalidParameter, match="holds no experiment"):
         read_description(tmp_path)
+
+
+def test_a_table_of_losses_that_has_changed_since_is_refused_even_with_extend(tmp_path):
+    file, losses = write_file(tmp_path), tmp_path / "my.csv"
+    changes = ['grid.worlds="recorded:my.csv"', "grid.horizons=2"]
+    losses.write_text("0.1,0.2,0.3,0.4,0.5,0.6\n" * 2, encoding="utf-8")
+    run_experiment(file, tmp_path / "out", changes=changes)
+    losses.write_text("0.1,0.2,0.3,0.4,0.5,0.7\n" * 2, encoding="utf-8")
+    for extend in (False, True):
+        with pytest.raises(InvalidParameter, match=r"6 of its 6 cells are not in .* put the file back"):
+            resume_experiment(tmp_path / "out", extend=extend)
 
 
 def test_results_of_another_version_are_not_mixed_with_ours(run, monkeypatch):

@@ -15,7 +15,7 @@
 | ``realised_regret`` | losses that came, less those of the arm that is best in mean |
 | ``corruption`` | what was really spent of the budget up to the round |
 
-Rows are in the order of the file, then of rounds, whatever the order of work was.
+Rows are in the order of the file (what an extension added comes last), then of rounds, whatever the order of work.
 """
 
 from __future__ import annotations

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import shlex
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from allworlds.errors import InvalidParameter, RunStopped
 from allworlds.experiments.cells import Cell
@@ -157,7 +159,7 @@ def _is_known(plan: Plan, folder: Path, *, extend: bool, listener: Listener) -> 
         listener.on_notice("this is another kind of machine than the run was begun on; last bits may differ")
     if old["hash"] == plan.hash:
         return True
-    before, now = {cell.id for cell in plan_again(old).cells}, {cell.id for cell in plan.cells}
+    before, now = _known_cells(folder, old), {cell.id for cell in plan.cells}
     gone, new = len(before - now), len(now - before)
     if gone:
         raise InvalidParameter(
@@ -171,3 +173,11 @@ def _is_known(plan: Plan, folder: Path, *, extend: bool, listener: Listener) -> 
         )
     listener.on_notice(f"extended by {new} cells")
     return False
+
+
+def _known_cells(folder: Path, description: dict[str, Any]) -> set[str]:
+    """The ids that the table has, or those of the stored configuration where the table is lost."""
+    with contextlib.suppress(InvalidParameter, RunStopped), Store(folder, read_only=True) as store:
+        if rows := store.rows():
+            return {row.cell.id for row in rows}
+    return {cell.id for cell in plan_again(description).cells}
