@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from allworlds.errors import InvalidParameter
@@ -137,3 +140,12 @@ def test_the_promised_experiments_are_shipped():
         "constants-ablation",
     }
     assert promised <= set(shipped())
+
+
+def test_the_example_of_the_documentation_is_an_experiment(tmp_path):
+    page = (Path(__file__).resolve().parents[2] / "docs" / "experiments.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```toml\n(.*?)```", page, flags=re.DOTALL)
+    experiment, _ = read_experiment(write(tmp_path, example))
+    assert [named.label for named in experiment.grid[0].graphs] == ["disjoint-cliques:10x10", "twenty"]
+    assert experiment.n_cells == 2 * 2 * 3 * 2 * 20 + 2
+    assert experiment.n_rounds == 2 * 2 * 3 * 110_000 * 20 + 2 * 10_000
