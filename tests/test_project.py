@@ -32,7 +32,11 @@ def test_importing_the_package_loads_nothing_heavy():
 
 @pytest.mark.parametrize(
     "arguments",
-    [["--help"], ["--version"], ["race", "--help"], ["verify", "--help"], ["figure", "--help"], ["cover", "--help"]],
+    [
+        ["--help"],
+        ["--version"],
+        *([name, "--help"] for name in ("race", "run", "resume", "status", "verify", "figure", "cover")),
+    ],
 )
 def test_help_and_version_load_neither_numpy_nor_numba_nor_matplotlib(arguments):
     code = f"""
@@ -46,7 +50,7 @@ except SystemExit as end:
 """
     loaded = modules_after(code)
     assert "typer" in loaded
-    assert not loaded & {"numpy", "numba", "matplotlib", "networkx"}
+    assert not loaded & {"numpy", "numba", "matplotlib", "networkx", "pyarrow", "distributed"}
 
 
 def test_drawing_a_figure_is_what_loads_matplotlib():

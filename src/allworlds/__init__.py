@@ -26,6 +26,7 @@ _HOMES = {
     "Trace": "simulation",
     "TsallisShannon": "learners",
     "clique_cover": "graphs",
+    "load_results": "experiments",
     "make_learner": "learners",
     "play": "simulation",
     "play_many": "simulation",
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from allworlds import errors, ftrl, graphs, learners, simulation, theory, worlds
     from allworlds.agents import Agent, Decision
     from allworlds.errors import AllWorldsError
+    from allworlds.experiments import load_results
     from allworlds.ftrl import Constants, FTRLSolution, sharp_alpha, solve_ftrl
     from allworlds.graphs import CliqueCover, FeedbackGraph, clique_cover
     from allworlds.learners import TsallisShannon, make_learner

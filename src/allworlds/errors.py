@@ -42,3 +42,7 @@ class InvalidState(AllWorldsError, ValueError):
 
 class MissingExtra(AllWorldsError, ImportError):
     """An optional dependency that is not installed; the sentence names the extra."""
+
+
+class RunStopped(AllWorldsError):
+    """A run that had to stop midway: a full disk, a lost cluster. What is finished is kept, and it can be resumed."""

@@ -14,6 +14,7 @@ import typer
 
 from allworlds import __version__
 from allworlds.cli.cover import cover
+from allworlds.cli.experiments import experiments, resume, run, status, verify_results
 from allworlds.cli.figure import figure
 from allworlds.cli.listing import graphs, learners, worlds
 from allworlds.cli.race import race
@@ -26,7 +27,11 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (race, cover, learners, worlds, graphs, verify, figure):
+COMMANDS = (
+    *(race, cover, run, resume, status, verify_results, experiments),
+    *(learners, worlds, graphs, verify, figure),
+)
+for command in COMMANDS:
     app.command()(command)
 
 

@@ -26,10 +26,10 @@ def learners(as_json: AsJson = False) -> None:
         rows = [{name: getattr(entry, name) for name in fields} for entry in LEARNERS.values()]
         if as_json:
             rivals = [entry.rival for entry in LEARNERS.values()]
-            _print_json([row | {"rival": rival} for row, rival in zip(rows, rivals, strict=True)])
+            print_json([row | {"rival": rival} for row, rival in zip(rows, rivals, strict=True)])
         else:
             titles = ("learner", "made for", "graphs", "must be told", "bound")
-            _print_rows(titles, [list(row.values()) for row in rows])
+            print_rows(titles, [list(row.values()) for row in rows])
 
 
 def worlds(as_json: AsJson = False) -> None:
@@ -42,10 +42,10 @@ def worlds(as_json: AsJson = False) -> None:
             for recipe in WORLDS.values()
         ]
         if as_json:
-            _print_json(rows)
+            print_json(rows)
         else:
             listed = [[str(row["name"]), str(row["line"]), str(row["example"])] for row in rows]
-            _print_rows(("world", "what it is", EXAMPLE), listed)
+            print_rows(("world", "what it is", EXAMPLE), listed)
 
 
 def graphs(as_json: AsJson = False) -> None:
@@ -57,18 +57,19 @@ def graphs(as_json: AsJson = False) -> None:
             fields = ("name", "form", "line", "example")
             rows = [{name: getattr(recipe, name) for name in fields} for recipe in GRAPHS.values()]
             takes = [list(recipe.takes) for recipe in GRAPHS.values()]
-            _print_json([row | {"options": options} for row, options in zip(rows, takes, strict=True)])
+            print_json([row | {"options": options} for row, options in zip(rows, takes, strict=True)])
         else:
             listed = [[recipe.form, recipe.line, recipe.example] for recipe in GRAPHS.values()]
-            _print_rows(("graph", "what it is", EXAMPLE), listed, narrow=NARROW_FOR_GRAPHS)
+            print_rows(("graph", "what it is", EXAMPLE), listed, narrow=NARROW_FOR_GRAPHS)
 
 
-def _print_json(rows: Sequence[dict[str, object]]) -> None:
+def print_json(rows: Sequence[dict[str, object]]) -> None:
+    """Print one JSON object a line."""
     for row in rows:
         typer.echo(json.dumps(row))
 
 
-def _print_rows(titles: Sequence[str], rows: Sequence[Sequence[str]], narrow: int = NARROW) -> None:
+def print_rows(titles: Sequence[str], rows: Sequence[Sequence[str]], narrow: int = NARROW) -> None:
     """Print a table, or a list where the screen is narrow; an example is never broken, so that it can be copied."""
     from rich.box import SIMPLE_HEAD
     from rich.console import Console

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from allworlds.errors import InvalidParameter
@@ -46,17 +46,25 @@ class Entry:
     """False for a line that is drawn beside the learners but sees more than the graph shows."""
 
 
-def _tsallis_shannon(cover: CliqueCover, horizon: int | None, **options: Any) -> Learner:
-    return TsallisShannon(cover, Constants.practical(cover), **options)
+def _tsallis_shannon(cover: CliqueCover, horizon: int | None, **changes: Any) -> Learner:
+    return _tuned(cover, Constants.practical(cover), changes)
 
 
-def _paper(cover: CliqueCover, horizon: int | None, **options: Any) -> Learner:
+def _paper(cover: CliqueCover, horizon: int | None, **changes: Any) -> Learner:
     assert horizon is not None
-    return TsallisShannon(cover, Constants.paper(cover, horizon), **options)
+    return _tuned(cover, Constants.paper(cover, horizon), changes)
 
 
-def _sharp(cover: CliqueCover, horizon: int | None, kappa: float = 0.5, **options: Any) -> Learner:
-    return TsallisShannon(cover, Constants.sharp(cover, kappa), **options)
+def _sharp(cover: CliqueCover, horizon: int | None, kappa: float = 0.5, **changes: Any) -> Learner:
+    return _tuned(cover, Constants.sharp(cover, kappa), changes)
+
+
+def _tuned(cover: CliqueCover, constants: Constants, changes: dict[str, Any]) -> Learner:
+    """The learner with some of the setting's constants changed, by the names of their fields."""
+    if changes:
+        words = [f"{name} = {value}" for name, value in changes.items()]
+        constants = replace(constants, label=", ".join([constants.label, *words]), **changes)
+    return TsallisShannon(cover, constants)
 
 
 def _uniform(cover: CliqueCover, horizon: int | None) -> Learner:

@@ -8,10 +8,9 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from allworlds import __version__
 from allworlds.errors import InvalidParameter
+from allworlds.experiments.cells import world_digest
 from allworlds.graphs import CliqueCover
 from allworlds.graphs.by_name import make_cover
 from allworlds.kernels.jit import source_digest
@@ -95,14 +94,6 @@ def _blocks(seeds: range) -> list[tuple[int, ...]]:
 
 def _digest(race: Race, cover: CliqueCover, world: World, learner: str, seeds: tuple[int, ...]) -> str:
     """Of all that a cell's numbers depend on, the sources of the package included."""
-    parts: list[Any] = [FORMAT, __version__, source_digest(), cover.digest(), _world_digest(world)]
+    parts: list[Any] = [FORMAT, __version__, source_digest(), cover.digest(), world_digest(world)]
     parts += [learner, race.horizon, seeds]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
-
-
-def _world_digest(world: World) -> str:
-    digest = hashlib.sha256(repr(world.budget).encode())
-    for name, value in world.nature._asdict().items():
-        digest.update(name.encode())
-        digest.update(np.ascontiguousarray(value).tobytes())
-    return digest.hexdigest()

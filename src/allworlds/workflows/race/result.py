@@ -6,14 +6,14 @@ import json
 import math
 import os
 import platform
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from allworlds import __version__
+from allworlds.experiments.files import write_whole
+from allworlds.experiments.machine import versions
 from allworlds.reporting.story import Story
 from allworlds.simulation.comparison import Standing, WorstRatio, standings, worst_ratios
 from allworlds.simulation.runs import Runs
@@ -82,7 +82,7 @@ def tell(plan: Plan, runs: Sequence[Runs], folder: Path, *, seconds: float, repo
         ours=plan.ours,
         command=plan.race.command(folder),
         machine=f"{platform.machine()}, {os.cpu_count() or 1} cores, {platform.system()}",
-        versions=_versions(),
+        versions=versions(),
     )
     page = None
     if report:
@@ -95,9 +95,7 @@ def tell(plan: Plan, runs: Sequence[Runs], folder: Path, *, seconds: float, repo
 def write_result(result: RaceResult, folder: Path) -> Path:
     """Write ``result.json``."""
     path = folder / "result.json"
-    part = path.with_name(f"result.json.{os.getpid()}.part")
-    part.write_text(json.dumps(result.to_dict(), indent=1, allow_nan=False) + "\n", encoding="utf-8")
-    part.replace(path)
+    write_whole(path, (json.dumps(result.to_dict(), indent=1, allow_nan=False) + "\n").encode())
     return path
 
 
@@ -114,11 +112,6 @@ def what_is_replaced(race: Race, folder: Path, *, report: bool) -> str | None:
         return f"replaces the {what} of another race (graph {other['graph']}) in '{folder}'"
     except (OSError, ValueError, KeyError, TypeError):
         return f"replaces '{page}', which tells of another race" if what == "report" else None
-
-
-def _versions() -> dict[str, str]:
-    libraries = {name: metadata.version(name) for name in ("numpy", "numba")}
-    return {"allworlds": __version__, "python": ".".join(map(str, sys.version_info[:3])), **libraries}
 
 
 def _estimates(row: Standing) -> dict[str, Any]:

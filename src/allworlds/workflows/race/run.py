@@ -10,10 +10,11 @@ from pathlib import Path
 from threading import Event
 
 from allworlds.errors import AllWorldsError
+from allworlds.experiments.files import open_folder
 from allworlds.reporting.words import counted, how_read
 from allworlds.simulation import Trace, play, play_many
 from allworlds.simulation.runs import Runs, gather, join
-from allworlds.workflows.race.cells import open_folder, read_cell, write_cell
+from allworlds.workflows.race.cells import read_cell, write_cell
 from allworlds.workflows.race.config import Race
 from allworlds.workflows.race.plan import Cell, Plan, make_plan
 from allworlds.workflows.race.result import RaceResult, tell, what_is_replaced, write_result
@@ -67,7 +68,7 @@ def run_race(
 
         with house_style():  # refuses where figures cannot be drawn
             pass
-    folder = open_folder(out)
+    folder = open_folder(out, "cells")
     finished = {cell: read_cell(folder, cell) for cell in plan.cells}
     todo = [cell for cell, runs in finished.items() if runs is None]
     total = len(plan.cells)

@@ -1,0 +1,186 @@
+"""Cells: the units of an experiment, each a pure function of its configuration and its seed.
+
+A cell is one learner in one world on one graph, for one horizon and one seed number. Its *seed* is a hash of the
+names of graph, world, horizon and seed number, and of nothing else:
+
+- the learner is left out, so all learners meet the same losses, and adding one changes no other cell;
+- the horizon is in, so runs of different lengths are independent, as a slope with its interval needs them;
+- the order of work, labels and the name of the experiment are left out.
+
+Its *id* is a hash of all that its numbers depend on but the version of the package: the names, and digests of the
+cover and of the world, so that a graph or losses read from a file are noticed when they change.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from allworlds.errors import AllWorldsError, InvalidParameter
+from allworlds.graphs import CliqueCover, clique_cover
+from allworlds.graphs.by_name import graph_spec, make_graph
+from allworlds.learners import Learner
+from allworlds.learners.by_name import learner_of
+from allworlds.specs import PATHS, parse_spec
+from allworlds.worlds import World
+from allworlds.worlds.by_name import make_world
+
+if TYPE_CHECKING:
+    from allworlds.experiments.spec import Experiment, Named
+
+FORMAT = 1
+"""Of cells and their rows: raised when the same configuration would give other numbers or other columns."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One run, and what it is made from; plain values only, so that it can be stored and sent."""
+
+    id: str
+    graph: str
+    """Spec, as are ``world`` and ``learner``."""
+    world: str
+    learner: str
+    horizon: int
+    seed_number: int
+    """Which of the seeds of its axis, as the file counts them."""
+    seed: int
+    """What the run is played with."""
+    graph_label: str
+    world_label: str
+    learner_label: str
+    n_arms: int
+    n_cliques: int
+    budget: float | None
+    """How much corruption the world may spend; None where there is none."""
+    graph_digest: str
+    world_digest: str
+
+    @property
+    def title(self) -> str:
+        """For people."""
+        return f"{self.learner} in {self.world} on {self.graph}, horizon {self.horizon}, seed {self.seed_number}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data; ``Cell(**data)`` is the inverse."""
+        return asdict(self)
+
+
+class Workshop:
+    """Graphs, worlds and learners made from their specs, each once; ``base`` is where relative paths begin."""
+
+    def __init__(self, base: Path) -> None:
+        self.base = base
+        self._covers: dict[str, tuple[CliqueCover, str]] = {}
+        self._worlds: dict[tuple[str, str], tuple[World, str]] = {}
+        self._learners: dict[tuple[str, str, int], Learner] = {}
+
+    def cover(self, graph: str) -> tuple[CliqueCover, str]:
+        """The cover of a graph, with its digest."""
+        if graph not in self._covers:
+            cover = clique_cover(make_graph(self._placed(graph)))
+            self._covers[graph] = cover, cover.digest()
+        return self._covers[graph]
+
+    def world(self, graph: str, world: str) -> tuple[World, str]:
+        """The world with as many arms as the graph, with its digest."""
+        key = graph, world
+        if key not in self._worlds:
+            made = make_world(self._placed(world), self.cover(graph)[0].n_arms)
+            self._worlds[key] = made, world_digest(made)
+        return self._worlds[key]
+
+    def learner(self, graph: str, learner: str, horizon: int) -> Learner:
+        """The learner on the cover of the graph."""
+        key = graph, learner, horizon
+        if key not in self._learners:
+            self._learners[key] = learner_of(learner, self.cover(graph)[0], horizon)
+        return self._learners[key]
+
+    def _placed(self, spec: str) -> str:
+        parsed = parse_spec(spec)
+        return f"{parsed.name}:{self.base / str(parsed.positional[0])}" if parsed.name in PATHS else spec
+
+
+def resolve(experiment: Experiment, workshop: Workshop) -> list[Cell]:
+    """All cells in the order of the file, each once; refuses what does not fit together.
+
+    >>> from allworlds.experiments.reading import read_experiment
+    >>> experiment, source = read_experiment("corrupted-cliques", ["grid.seeds=2"])
+    >>> cells = resolve(experiment, Workshop(source.base))
+    >>> one, other = [cell for cell in cells if cell.seed_number == 1][:2]
+    >>> one.learner == other.learner, one.id == other.id
+    (False, False)
+    >>> (one.world, one.seed) == (other.world, other.seed)  # the same losses
+    True
+    """
+    cells: dict[str, Cell] = {}
+    names: dict[tuple[Any, ...], str] = {}
+    for place, graph, world, learner, horizon, numbers in _combinations(experiment):
+        try:
+            for number in numbers:
+                cell = _make_cell(workshop, graph, world, learner, horizon, number)
+                cells.setdefault(cell.id, cell)
+                labels = graph.label, world.label, learner.label, horizon, number
+                if names.setdefault(labels, cell.id) != cell.id:
+                    raise InvalidParameter(
+                        f"two cells would have the same name, {labels}; give what differs a label of its own"
+                    )
+        except AllWorldsError as error:
+            raise InvalidParameter(f"{place}: {error}") from None
+    return list(cells.values())
+
+
+def _combinations(experiment: Experiment) -> Iterator[tuple[str, Named, Named, Named, int, list[int]]]:
+    for number, grid in enumerate(experiment.grid):
+        for graph, world, horizon, learner in itertools.product(grid.graphs, grid.worlds, grid.horizons, grid.learners):
+            yield f"grid.{number}", graph, world, learner, horizon, grid.seeds
+    for number, one in enumerate(experiment.cell):
+        yield f"cell.{number}", one.graph, one.world, one.learner, one.horizon, one.seeds
+
+
+def _make_cell(workshop: Workshop, graph: Named, world: Named, learner: Named, horizon: int, number: int) -> Cell:
+    graph_spec(graph.spec)  # a bare path gets a sentence of its own
+    cover, graph_digest = workshop.cover(graph.spec)
+    made, world_digest = workshop.world(graph.spec, world.spec)
+    if made.longest is not None and made.longest < horizon:
+        raise InvalidParameter(f"'{world.spec}' has {made.longest} rounds, but the horizon is {horizon}")
+    workshop.learner(graph.spec, learner.spec, horizon)
+    names = [graph.spec, world.spec, horizon, number]
+    return Cell(
+        id=_hash([FORMAT, *names, learner.spec, graph_digest, world_digest])[:20],
+        graph=graph.spec,
+        world=world.spec,
+        learner=learner.spec,
+        horizon=horizon,
+        seed_number=number,
+        seed=int(_hash(["seed", *names])[:16], 16) >> 1,
+        graph_label=graph.label,
+        world_label=world.label,
+        learner_label=learner.label,
+        n_arms=cover.n_arms,
+        n_cliques=cover.n_cliques,
+        budget=made.budget,
+        graph_digest=graph_digest,
+        world_digest=world_digest,
+    )
+
+
+def _hash(parts: list[Any]) -> str:
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def world_digest(world: World) -> str:
+    """A hash of all that the losses of a world depend on but the seed."""
+    digest = hashlib.sha256(repr(world.budget).encode())
+    for name, value in world.nature._asdict().items():
+        digest.update(name.encode())
+        digest.update(np.ascontiguousarray(value).tobytes())
+    return digest.hexdigest()

@@ -1,0 +1,198 @@
+"""Read an experiment: a TOML file, or one that ships with the package, with changes from the command line.
+
+A mistake is answered with its place in the file, what came, what was expected, and for a key the nearest name.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from allworlds.errors import InvalidParameter, MissingExtra
+from allworlds.specs import NAME, nearest
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel, ValidationError
+    from pydantic_core import ErrorDetails
+
+    from allworlds.experiments.spec import Experiment
+
+Place = tuple[str | int, ...]
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where an experiment was read from, so that it can be read again."""
+
+    name: str
+    """The id of a shipped experiment, or the absolute path of a file."""
+    base: Path
+    """The folder that relative paths in its specs are taken from."""
+    changes: tuple[str, ...] = ()
+    """What ``--set`` changed."""
+
+
+def shipped() -> list[str]:
+    """The ids of the experiments that come with the package.
+
+    >>> "corrupted-cliques" in shipped()
+    True
+    """
+    folder = resources.files("allworlds.experiments").joinpath("shipped")
+    return sorted(file.name.removesuffix(".toml") for file in folder.iterdir() if file.name.endswith(".toml"))
+
+
+def read_experiment(name: str | Path, changes: Sequence[str] = ()) -> tuple[Experiment, Source]:
+    """The experiment of a file or of a shipped id, with ``changes`` such as ``"grid.seeds=3"``.
+
+    >>> experiment, source = read_experiment("corrupted-cliques", ["grid.seeds=1"])
+    >>> experiment.name, experiment.grid[0].seeds
+    ('corrupted-cliques', [0])
+    """
+    text, source = _text(str(name), tuple(changes))
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InvalidParameter(f"{source.name} is no TOML: {error}") from None
+    for change in changes:
+        _apply(data, change)
+    return as_experiment(data, source.name, text), source
+
+
+def as_experiment(data: Any, name: str, text: str = "") -> Experiment:
+    """Plain data as an experiment; ``name`` and ``text`` say in an error where it came from."""
+    try:
+        from pydantic import ValidationError
+
+        from allworlds.experiments.spec import Experiment
+    except ImportError:
+        raise MissingExtra(
+            "experiments need pydantic and pyarrow; install them with pip install 'allworlds[experiments]'"
+        ) from None
+    try:
+        return Experiment.model_validate(data)
+    except ValidationError as error:
+        raise InvalidParameter(f"{name}, {_sentence(error, text)}") from None
+
+
+def _text(name: str, changes: tuple[str, ...]) -> tuple[str, Source]:
+    path = Path(name)
+    if NAME.fullmatch(name) and not path.is_file():
+        nearest(name, shipped(), "experiment", "allworlds experiments")
+        file = resources.files("allworlds.experiments").joinpath("shipped", f"{name}.toml")
+        return file.read_text(encoding="utf-8"), Source(name, Path.cwd(), changes)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is no text"
+        raise InvalidParameter(
+            f"cannot read '{path}': {reason}; expected a TOML file, or an id that 'allworlds experiments' lists"
+        ) from None
+    return text, Source(str(path.resolve()), path.resolve().parent, changes)
+
+
+# --- changes from the command line ----------------------------------------------------------------------
+
+
+def _apply(data: dict[str, Any], change: str) -> None:
+    """Set ``a.b`` to a TOML value; a name that stands for a list means each of its members, unless one is counted.
+
+    >>> data = {"grid": [{"seeds": 1}, {"seeds": 1}]}
+    >>> _apply(data, "grid.seeds=3")
+    >>> _apply(data, "grid.1.seeds=[5]")
+    >>> data
+    {'grid': [{'seeds': 3}, {'seeds': [5]}]}
+    """
+    path, equals, written = change.partition("=")
+    keys = [key.strip() for key in path.split(".")]
+    if not equals or not all(keys):
+        raise InvalidParameter(f"--set {change!r} came; expected a key, '=' and a value, such as grid.seeds=3")
+    try:
+        value = tomllib.loads(f"value = {written}")["value"]
+    except tomllib.TOMLDecodeError:
+        raise InvalidParameter(
+            f"--set {change!r}: {written!r} is no TOML value; numbers and [lists] are written plainly, text in quotes, "
+            f"such as --set 'name=\"mine\"'"
+        ) from None
+    places: list[Any] = [data]
+    for key in keys[:-1]:
+        places = [inner for place in places for inner in _inside(place, key, change)]
+    for place in places:
+        for member in place if isinstance(place, list) else [place]:
+            member[keys[-1]] = value
+
+
+def _inside(place: Any, key: str, change: str) -> Iterable[Any]:
+    if isinstance(place, list):
+        if not key.isdecimal():
+            return [inner for member in place for inner in _inside(member, key, change)]
+        if int(key) >= len(place):
+            raise InvalidParameter(f"--set {change!r}: there is no number {key}; there are {len(place)}, from 0")
+        return [place[int(key)]]
+    inner = place.setdefault(key, {})
+    if not isinstance(inner, dict | list):
+        raise InvalidParameter(f"--set {change!r}: {key} is {inner!r}, which has nothing inside")
+    return [inner]
+
+
+# --- sentences ------------------------------------------------------------------------------------------
+
+
+def _sentence(error: ValidationError, text: str) -> str:
+    """The first mistake with its place, a wrong key before what is missing for it; how many more there are."""
+    mistakes = sorted(error.errors(include_url=False), key=lambda one: one["type"] != "extra_forbidden")
+    first = mistakes[0]
+    place = first["loc"]
+    line = _line_of(text, place)
+    where = "the file" if not place else ".".join(str(part) for part in place)
+    said = f"{f'line {line}, ' if line else ''}{where}: {_what(first)}"
+    return said if len(mistakes) == 1 else f"{said} (and {len(mistakes) - 1} more)"
+
+
+def _what(mistake: ErrorDetails) -> str:
+    place = mistake["loc"]
+    if mistake["type"] == "extra_forbidden":
+        try:
+            nearest(str(place[-1]), _keys_at(place[:-1]), "key")
+        except InvalidParameter as refusal:
+            return str(refusal)
+    if mistake["type"] == "missing":
+        return "this key is missing"
+    if mistake["type"] == "too_short":
+        return f"{mistake['input']!r} came; expected at least one"
+    if mistake["type"] == "value_error":
+        return str(mistake["ctx"]["error"])
+    expected = mistake["msg"][0].lower() + mistake["msg"][1:]
+    return f"{mistake['input']!r} came; {expected.replace('input should be', 'expected')}"
+
+
+def _keys_at(place: Place) -> list[str]:
+    """The keys that the table at ``place`` may have."""
+    from allworlds.experiments.spec import Experiment, Grid, Report, Single
+
+    models: dict[str, type[BaseModel]] = {"grid": Grid, "cell": Single, "report": Report}
+    return list((models[str(place[0])] if place else Experiment).model_fields)
+
+
+def _line_of(text: str, place: Place) -> int | None:
+    """The line of a key, found by its table's header and its name; None where it cannot be told.
+
+    >>> _line_of('name = "a"\\n[[grid]]\\nseeds = 1\\n[[grid]]\\nseed = 2', ("grid", 1, "seed"))
+    5
+    """
+    keys = [part for part in place if isinstance(part, str)]
+    number = next((part for part in place if isinstance(part, int)), 0)
+    table, key = ("", keys[0]) if len(keys) == 1 else (keys[0], keys[1]) if keys else ("", "")
+    current, seen = "", -1
+    for line, content in enumerate(text.splitlines(), start=1):
+        if header := re.match(r"\s*\[\[?\s*([\w.-]+)\s*\]", content):
+            current = header[1]
+            seen += current == table
+        elif current == table and (not table or seen == number) and re.match(rf"\s*{re.escape(key)}\s*=", content):
+            return line
+    return None

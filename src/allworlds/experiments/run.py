@@ -1,0 +1,193 @@
+"""The driver: hand out cells, keep what comes back, give up on nothing but what always fails.
+
+It runs in one thread and is the only one that writes. Work is handed out in bundles and kept in bundles, and the two
+have nothing to do with each other: a part is written about once a second, whatever came back since.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from allworlds.errors import RunStopped
+from allworlds.experiments.cells import Cell
+from allworlds.experiments.executors import Bundle, Executor, Returned
+from allworlds.experiments.store import Store
+from allworlds.experiments.work import Outcome
+
+ATTEMPTS = 2
+"""How often a cell is tried in one start: cells are pure, so a third time would only lose time."""
+SHORTEST, LONGEST = 1.0, 10.0
+"""Seconds between two parts, at the beginning and in a long run."""
+OFTEN = 0.5
+"""Seconds between two words on how far it is."""
+GRACE = 2.0
+"""Seconds that an interrupted run waits for what is nearly finished."""
+GUESS = 1e-5
+"""Seconds a round takes, before anything was measured."""
+MOST = 2000
+"""Cells in a bundle, at most."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run is."""
+
+    done: int
+    failed: int
+    total: int
+    rounds_per_second: float | None
+    seconds_left: float | None
+
+    @property
+    def remaining(self) -> int:
+        """Neither finished nor given up."""
+        return self.total - self.done - self.failed
+
+
+@dataclass(frozen=True)
+class Listener:
+    """Who wants to know: nobody, unless told."""
+
+    on_notice: Callable[[str], None] = lambda sentence: None
+    on_progress: Callable[[Progress], None] = lambda progress: None
+    on_kept: Callable[[Outcome], None] = lambda outcome: None
+    """A cell that ended, once that is on disk."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C: ``done`` of ``total`` cells are finished and on disk in ``folder``."""
+
+    def __init__(self, done: int, total: int, folder: Path) -> None:
+        super().__init__(f"{done} of {total} cells are kept in '{folder}'")
+        self.done, self.total, self.folder = done, total, folder
+
+
+@dataclass
+class Driver:
+    """One start of a run."""
+
+    store: Store
+    executor: Executor
+    listener: Listener
+    total: int
+    done: int
+    """Cells that were finished before."""
+    fail_fast: bool = False
+    failed: int = 0
+    _todo: deque[Cell] = field(default_factory=deque)
+    _alone: deque[Cell] = field(default_factory=deque)
+    """Cells whose bundle was lost: each goes by itself, so that the guilty one is found."""
+    _under_way: int = 0
+    _tried: Counter[str] = field(default_factory=Counter)
+    _unkept: list[Outcome] = field(default_factory=list)
+    _started: float = field(default_factory=time.monotonic)
+    _kept: float = field(default_factory=time.monotonic)
+    _told: float = 0.0
+    _rounds: int = 0
+    _rounds_left: int = 0
+    _speed: dict[tuple[str, str], float] = field(default_factory=dict)
+    """Seconds a round took, for each graph and learner."""
+
+    def run(self, cells: Iterable[Cell]) -> None:
+        """Do ``cells``, the longest first; returns when all have ended, or raises with all kept that came back."""
+        self._todo.extend(sorted(cells, key=lambda cell: -cell.horizon))
+        self._rounds_left = sum(cell.horizon for cell in self._todo)
+        try:
+            self._tell()
+            self._loop()
+        except KeyboardInterrupt:
+            self._hurry()
+            kept = sum(row.state == "done" for row in self.store.rows())
+            raise Interrupted(kept, self.total, self.store.folder) from None
+        except RunStopped:
+            self._hurry()
+            raise
+
+    def _loop(self) -> None:
+        while self._todo or self._alone or self._under_way:
+            while (self._todo or self._alone) and self._under_way < self.executor.width:
+                self.executor.submit(self._next_bundle())
+                self._under_way += 1
+            for returned in self.executor.collect(timeout=0.1):
+                self._take(returned)
+            elapsed = time.monotonic() - self._started
+            if time.monotonic() - self._kept >= min(max(SHORTEST, elapsed / 50), LONGEST):
+                self._keep()
+            elif time.monotonic() - self._told >= OFTEN:
+                self._tell()
+            if self.fail_fast and self.failed:
+                break
+        self._keep()
+
+    def _next_bundle(self) -> Bundle:
+        """Cells for about as many seconds as the executor wants."""
+        if self._alone:
+            return (self._alone.popleft(),)
+        bundle: list[Cell] = []
+        seconds = 0.0
+        while self._todo and not (bundle and (seconds >= self.executor.goal or len(bundle) >= MOST)):
+            cell = self._todo.popleft()
+            bundle.append(cell)
+            seconds += cell.horizon * self._speed.get((cell.graph, cell.learner), GUESS)
+        return tuple(bundle)
+
+    def _take(self, returned: Returned) -> None:
+        self._under_way -= 1
+        for outcome in returned.outcomes:
+            self._end(outcome)
+        if returned.lost is None:
+            return
+        if len(returned.bundle) > 1:
+            self._alone.extend(returned.bundle)
+            return
+        self._end(Outcome(returned.bundle[0], None, None, 0.0, returned.lost))
+
+    def _end(self, outcome: Outcome) -> None:
+        cell = outcome.cell
+        self._tried[cell.id] += 1
+        if outcome.error is not None and self._tried[cell.id] < ATTEMPTS:
+            self._alone.append(cell)
+            return
+        self._unkept.append(replace(outcome, attempts=self._tried[cell.id]))
+        self._rounds_left -= cell.horizon
+        if outcome.error is None:
+            self.done += 1
+            self._rounds += cell.horizon
+            self._speed[cell.graph, cell.learner] = outcome.seconds / cell.horizon
+        else:
+            self.failed += 1
+
+    def _keep(self) -> None:
+        """Write what has ended since the last time, and say so."""
+        outcomes, self._unkept = self._unkept, []
+        if outcomes:
+            self.store.keep(outcomes)
+        for outcome in outcomes:
+            self.listener.on_kept(outcome)
+        self._kept = time.monotonic()
+        self._tell()
+
+    def _hurry(self) -> None:
+        """Before leaving early: what ends within a moment is kept, too."""
+        until = time.monotonic() + GRACE
+        self._todo.clear()
+        self._alone.clear()
+        self._under_way -= self.executor.stop()
+        with suppress(RunStopped):  # the first one says why
+            while self._under_way and time.monotonic() < until:
+                for returned in self.executor.collect(timeout=0.1):
+                    self._take(returned)
+        with suppress(RunStopped):
+            self._keep()
+
+    def _tell(self) -> None:
+        self._told = time.monotonic()
+        elapsed = time.monotonic() - self._started
+        speed = self._rounds / elapsed if self._rounds else None
+        left = self._rounds_left / speed if speed else None
+        self.listener.on_progress(Progress(self.done, self.failed, self.total, speed, left))

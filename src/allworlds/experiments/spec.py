@@ -1,0 +1,180 @@
+"""An experiment as data: what one TOML file may say.
+
+    name = "corrupted-cliques"
+    question = "Does regret grow like the square root of the corruption?"
+
+    [[grid]]                       # every graph with every world, learner, horizon and seed
+    graphs = ["disjoint-cliques:10x10"]
+    worlds = ["stochastic:gap=0.125", {name = "corrupted", budget = 1000, label = "C = 1000"}]
+    learners = ["tsallis-shannon", "ucb-n"]
+    horizons = [10_000, 100_000]
+    seeds = 20                     # 0 to 19, or a list
+
+    [[cell]]                       # and single ones
+    graph = "bandit:10"
+    world = "switching"
+    learner = "tsallis-inf"
+    horizon = 10_000
+    seeds = [7]
+
+    [report]                       # what to draw: for ``allworlds report``
+    x = "horizon"
+
+Graphs, worlds and learners are specs (:mod:`allworlds.specs`), or tables with a ``name``, its options by key and a
+``label`` for people; ``{spec = "...", label = "..."}`` labels a spec. A key that is not known is refused.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+
+from allworlds.errors import InvalidParameter
+from allworlds.specs import NAME, PATHS, Spec, parse_spec
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class Named(_Model):
+    """A graph, a world or a learner: its spec, written in one way, and what people call it.
+
+    >>> Named.model_validate({"name": "corrupted", "budget": 10, "label": "C = 10"})
+    Named(spec='corrupted:budget=10', label='C = 10')
+    """
+
+    spec: str
+    label: str
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, value: Any) -> Any:
+        if isinstance(value, str):
+            value = {"spec": value}
+        if not isinstance(value, dict):
+            raise InvalidParameter(
+                f"{value!r} came; expected a spec such as 'ucb-n' or a table {{name = \"...\", ...}}"
+            )
+        table = dict(value)
+        label = table.pop("label", None)
+        if "spec" not in table:
+            spec = str(_from_table(table))
+        elif len(table) == 1 and isinstance(table["spec"], str):
+            spec = str(parse_spec(table["spec"]))
+        else:
+            raise InvalidParameter(f"{value!r} has a spec and more; expected a spec and at most a label")
+        return {"spec": spec, "label": spec if label is None else label}
+
+
+def _from_table(table: dict[str, Any]) -> Spec:
+    """``{name = "stochastic", gap = 0.125}`` as a spec; what the grammar cannot write is refused."""
+    options = {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
+    name = options.pop("name", None)
+    if not isinstance(name, str):
+        raise InvalidParameter(f'the table {table!r} has no name; expected {{name = "stochastic", gap = 0.125}}')
+    if name in PATHS:
+        return parse_spec(f"{name}:{options.get('path', '')}")
+    spec = Spec(name, (), options)
+    try:
+        if parse_spec(str(spec)) == spec:
+            return spec
+    except InvalidParameter:
+        pass
+    raise InvalidParameter(f"the table {table!r} cannot be written as a spec; expected plain words, numbers and lists")
+
+
+def _as_list(value: Any) -> Any:
+    return value if isinstance(value, list | tuple) else [value]
+
+
+def _as_numbers(value: Any) -> Any:
+    """A count of seeds as their numbers."""
+    counted = isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    return list(range(value)) if counted else value
+
+
+Several = Annotated[list[Named], BeforeValidator(_as_list), Field(min_length=1)]
+Horizon = Annotated[int, Field(ge=1)]
+Horizons = Annotated[list[Horizon], BeforeValidator(_as_list), Field(min_length=1)]
+Seeds = Annotated[list[Annotated[int, Field(ge=0)]], BeforeValidator(_as_numbers), Field(min_length=1)]
+
+
+class Grid(_Model):
+    """Every graph with every world, learner, horizon and seed."""
+
+    graphs: Several
+    worlds: Several
+    learners: Several
+    horizons: Horizons
+    seeds: Seeds
+
+
+class Single(_Model):
+    """One graph, world, learner and horizon, with its seeds."""
+
+    graph: Named
+    world: Named
+    learner: Named
+    horizon: Horizon
+    seeds: Seeds
+
+
+class Report(_Model):
+    """What ``allworlds report`` draws: ``y`` at the horizon against ``x``, a line for each of ``lines``."""
+
+    x: str = "round"
+    """A column of the results: ``horizon``, ``n_cliques``, ``budget``, ``world.gap`` ..."""
+    y: str = "pseudo_regret"
+    lines: str = "learner"
+    panels: str | None = None
+    """A column with one picture for each of its values."""
+    log: bool = True
+    theory_slope: float | dict[str, float] | None = None
+    """What theory says the slope on two logarithmic axes is, for all or for each line or panel by its name."""
+    claim: str | None = None
+    """The sentence that the results are held against."""
+
+
+class Experiment(_Model):
+    """What a file says.
+
+    >>> grid = {"graphs": "bandit:3", "worlds": "stochastic", "learners": ["ucb-n"], "horizons": 10, "seeds": 2}
+    >>> experiment = Experiment.model_validate({"name": "tiny", "question": "Does it run?", "grid": [grid]})
+    >>> experiment.grid[0].seeds
+    [0, 1]
+    """
+
+    name: str
+    question: str
+    about: str = ""
+    """More for people: where it comes from, what is expected."""
+    grid: list[Grid] = []
+    cell: list[Single] = []
+    report: Report = Report()
+
+    @property
+    def n_cells(self) -> int:
+        """How many cells are written down; one that is written twice is counted twice."""
+        grids = [len(g.graphs) * len(g.worlds) * len(g.learners) * len(g.horizons) * len(g.seeds) for g in self.grid]
+        return sum(grids) + sum(len(one.seeds) for one in self.cell)
+
+    @property
+    def n_rounds(self) -> int:
+        """How many rounds these cells have in all."""
+        grids = [len(g.graphs) * len(g.worlds) * len(g.learners) * sum(g.horizons) * len(g.seeds) for g in self.grid]
+        return sum(grids) + sum(one.horizon * len(one.seeds) for one in self.cell)
+
+    @field_validator("name")
+    @classmethod
+    def _check_name(cls, name: str) -> str:
+        if not NAME.fullmatch(name):
+            raise InvalidParameter(f"{name!r} is no name; expected small letters, digits and hyphens")
+        return name
+
+    @model_validator(mode="after")
+    def _check_work(self) -> Experiment:
+        if not self.grid and not self.cell:
+            raise InvalidParameter("there is nothing to run; expected a [[grid]] or a [[cell]]")
+        return self

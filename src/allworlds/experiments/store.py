@@ -1,0 +1,238 @@
+"""The folder of a run: what was asked, which cells are finished, and their rows.
+
+    experiment.json   the resolved configuration with its hash; versions, machine and its math library
+    cells.sqlite      a row for each cell: state, attempts, seconds, error, checksum, part; and every start
+    parts/*.parquet   rows of finished cells (:mod:`allworlds.experiments.parts`)
+
+Order makes it safe. A part is written beside, synced and renamed; only then does the table say that its cells are
+done. A kill between the two leaves a part that the table does not know: the next start takes it over. A part that is
+missing or damaged is noticed by its checksum, and its cells are done again. The table itself can be lost, too: it is
+made anew from the configuration and the parts. Nothing is ever marked as running, so nothing is stuck there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sqlite3
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from allworlds.errors import InvalidParameter, RunStopped
+from allworlds.experiments.cells import Cell
+from allworlds.experiments.files import open_folder, write_whole
+from allworlds.experiments.machine import machine, versions
+from allworlds.experiments.parts import SUFFIX, checksums_of, is_whole, read_part, write_part, written_by_us
+from allworlds.experiments.work import Outcome, results_checksum
+
+FORMAT = 1
+DESCRIPTION = "experiment.json"
+DESCRIBED = tuple(field.name for field in fields(Cell))
+KINDS = {"int": "INTEGER", "float | None": "REAL"}
+CELLS = ", ".join(f"{field.name} {KINDS.get(str(field.type), 'TEXT')}" for field in fields(Cell))
+TABLES = (
+    f"CREATE TABLE IF NOT EXISTS cells (number INTEGER PRIMARY KEY, {CELLS}, state TEXT NOT NULL DEFAULT 'waiting', "
+    "attempts INTEGER NOT NULL DEFAULT 0, seconds REAL, error TEXT, checksum TEXT, part TEXT, UNIQUE (id))",
+    "CREATE TABLE IF NOT EXISTS starts (started TEXT, on_what TEXT, versions TEXT, machine TEXT)",
+)
+
+
+class Row(NamedTuple):
+    """A cell and what is known of it."""
+
+    cell: Cell
+    state: str
+    """waiting, done or failed"""
+    attempts: int
+    seconds: float | None
+    error: str | None
+    checksum: str | None
+    part: str | None
+
+
+class Store:
+    """The open folder of a run; use it as a context, and hold :func:`~allworlds.experiments.files.alone_in` to write.
+
+    Every trouble with the disk is a :class:`~allworlds.errors.RunStopped` that says what is wrong.
+    """
+
+    def __init__(self, folder: str | Path, *, read_only: bool = False) -> None:
+        self.folder = Path(folder)
+        self.parts = self.folder / "parts"
+        self._path = self.folder / "cells.sqlite"
+        if read_only and not self._path.is_file():
+            raise InvalidParameter(f"'{self.folder}' holds no results; expected a folder that 'allworlds run' has made")
+        self._read_only = read_only
+        with self._saying():
+            self._base = self._connect()
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._base.close()
+
+    # --- cells ---
+
+    def add(self, cells: Iterable[Cell]) -> None:
+        """Take cells in, in their order; those that are known keep their state and take over their labels."""
+        places = ", ".join("?" for _ in DESCRIBED)
+        labels = ", ".join(f"{name} = excluded.{name}" for name in DESCRIBED if name.endswith("_label"))
+        text = f"INSERT INTO cells ({', '.join(DESCRIBED)}) VALUES ({places}) ON CONFLICT (id) DO UPDATE SET {labels}"
+        with self._saying(), self._base:
+            self._base.executemany(text, [tuple(cell.to_dict().values()) for cell in cells])
+
+    def rows(self) -> list[Row]:
+        """All cells in the order of the file."""
+        names = (*DESCRIBED, *Row._fields[1:])
+        with self._saying():
+            found = self._base.execute(f"SELECT {', '.join(names)} FROM cells ORDER BY number").fetchall()
+        return [Row(Cell(*row[: len(DESCRIBED)]), *row[len(DESCRIBED) :]) for row in found]
+
+    def keep(self, outcomes: Sequence[Outcome]) -> None:
+        """Keep what came of cells: one part for those that are finished, then the table."""
+        good = [o for o in outcomes if o.error is None]
+        bad = [(o.attempts, o.error, o.cell.id) for o in outcomes if o.error is not None]
+        with self._saying():
+            part, checksums = write_part(self.parts, good) if good else ("", {})
+            done = [(o.attempts, o.seconds, checksums[o.cell.id], part, o.cell.id) for o in good]
+            with self._base:
+                self._base.executemany(
+                    "UPDATE cells SET state = 'done', attempts = attempts + ?, error = NULL, seconds = ?, "
+                    "checksum = ?, part = ? WHERE id = ?",
+                    done,
+                )
+                self._base.executemany(
+                    "UPDATE cells SET state = 'failed', attempts = attempts + ?, error = ? WHERE id = ?", bad
+                )
+
+    def checksum(self) -> str:
+        """Of all results that are finished, independent of how they lie in parts."""
+        return results_checksum((row.cell.id, row.checksum) for row in self.rows() if row.checksum)
+
+    # --- looking after ---
+
+    def mend(self) -> list[str]:
+        """Compare table and parts; what is damaged or missing will be done again. Returns what there is to say."""
+        said = []
+        used: dict[str, int] = {}
+        for row in self.rows():
+            if row.part:
+                used[row.part] = used.get(row.part, 0) + 1
+        for part, count in used.items():
+            if is_whole(self.parts / part):
+                continue
+            what = "damaged" if (self.parts / part).exists() else "missing"
+            said.append(f"part {part} is {what}: {_cells(count)} will be done again")
+            with self._saying(), self._base:
+                self._base.execute(
+                    "UPDATE cells SET state = 'waiting', checksum = NULL, part = NULL WHERE part = ?", (part,)
+                )
+                (self.parts / part).unlink(missing_ok=True)
+        for path in sorted(self.parts.iterdir()):
+            if path.name not in used:
+                said += self._take_over(path)
+        return said
+
+    def _take_over(self, path: Path) -> list[str]:
+        """A file that the table does not know: rows that a kill kept from the table, or rubbish."""
+        table = read_part(path) if path.suffix == SUFFIX else None
+        waiting = {row.cell.id for row in self.rows() if row.state != "done"}
+        found = checksums_of(table) if table is not None and written_by_us(table) else {}
+        fresh = {cell: checksum for cell, checksum in found.items() if cell in waiting}
+        with self._saying(), self._base:
+            if not fresh:
+                path.unlink(missing_ok=True)
+                return []
+            self._base.executemany(
+                "UPDATE cells SET state = 'done', attempts = attempts + 1, error = NULL, checksum = ?, part = ? "
+                "WHERE id = ?",
+                [(checksum, path.name, cell) for cell, checksum in fresh.items()],
+            )
+        return [f"part {path.name} was finished but not yet noted: {_cells(len(fresh))} taken over"]
+
+    def note_start(self, on_what: str) -> None:
+        """Write down when, where and with what this start runs."""
+        values = (
+            time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+            on_what,
+            *map(json.dumps, (versions(), machine())),
+        )
+        with self._saying(), self._base:
+            self._base.execute("INSERT INTO starts VALUES (?, ?, ?, ?)", values)
+
+    def starts(self) -> list[dict[str, Any]]:
+        """Every start of this run, the first one first."""
+        with self._saying():
+            found = self._base.execute("SELECT started, on_what, versions, machine FROM starts").fetchall()
+        return [
+            {"started": a, "on_what": b, "versions": json.loads(c), "machine": json.loads(d)} for a, b, c, d in found
+        ]
+
+    # --- the description ---
+
+    def describe(self, description: dict[str, Any]) -> None:
+        """Write ``experiment.json``."""
+        with self._saying():
+            content = json.dumps({"format": FORMAT} | description, indent=1) + "\n"
+            write_whole(self.folder / DESCRIPTION, content.encode())
+
+    # --- the base ---
+
+    def _connect(self) -> sqlite3.Connection:
+        place = f"{self._path.resolve().as_uri()}?mode={'rw' if self._read_only else 'rwc'}"
+        base = sqlite3.connect(place, uri=True, timeout=30.0)
+        if self._read_only:  # yet able to roll back what a kill left half written
+            base.execute("PRAGMA query_only = ON")
+            return base
+        try:
+            base.execute("PRAGMA synchronous = FULL")
+            for text in TABLES:
+                base.execute(text)
+        except sqlite3.DatabaseError as error:
+            base.close()
+            if isinstance(error, sqlite3.OperationalError):
+                raise
+            self._path.replace(self._path.with_suffix(".damaged"))  # the parts tell what it knew
+            return self._connect()
+        return base
+
+    @contextlib.contextmanager
+    def _saying(self) -> Iterator[None]:
+        """Troubles with the disk as one sentence."""
+        try:
+            yield
+        except (OSError, sqlite3.Error) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            verb = "read" if self._read_only else "write to"
+            raise RunStopped(f"cannot {verb} '{self.folder}': {reason}") from None
+
+
+def read_description(folder: str | Path) -> dict[str, Any]:
+    """What ``experiment.json`` says, or a sentence where there is none."""
+    path = Path(folder) / DESCRIPTION
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        if data["format"] != FORMAT:
+            raise InvalidParameter(f"'{path}' has format {data['format']}; this version reads {FORMAT}")
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        if isinstance(error, InvalidParameter):
+            raise
+        reason = getattr(error, "strerror", None) or "it is damaged"
+        raise InvalidParameter(
+            f"'{folder}' holds no experiment ({DESCRIPTION}: {reason}); expected a folder that 'allworlds run' has made"
+        ) from None
+    assert isinstance(data, dict)
+    return data
+
+
+def new_folder(out: str | Path) -> Path:
+    """The folder of a run, made if need be and proved to be writable."""
+    return open_folder(out, "parts")
+
+
+def _cells(count: int) -> str:
+    return "1 cell" if count == 1 else f"{count} cells"

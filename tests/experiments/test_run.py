@@ -1,0 +1,136 @@
+"""The driver with executors that misbehave."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from allworlds.errors import RunStopped
+from allworlds.experiments import work
+from allworlds.experiments.executors import Returned
+from allworlds.experiments.run import Driver, Interrupted, Listener
+from allworlds.experiments.store import Store, new_folder
+from allworlds.experiments.work import play_cell
+from allworlds.workflows.experiments import make_plan, run_experiment
+from experiment_runs import write_file
+
+pytestmark = pytest.mark.compiled
+
+
+class Fake:
+    """Does the work at once, and loses bundles that hold a cell of ``deadly``."""
+
+    name, goal, width = "a fake", 0.002, 2
+
+    def __init__(self, workshop, deadly=(), stop_after=10**9, error=None):
+        self.workshop, self.deadly, self.left, self.error = workshop, set(deadly), stop_after, error
+        self.begun, self.done, self.bundles = Counter(), [], []
+
+    def warm_up(self, cells, on_notice):
+        pass
+
+    def submit(self, bundle):
+        self.begun.update(cell.id for cell in bundle)
+        self.bundles.append(len(bundle))
+        lost = "it died" if any(cell.id in self.deadly for cell in bundle) else None
+        outcomes = [] if lost else [play_cell(cell, self.workshop) for cell in bundle]
+        self.done.append(Returned(bundle, outcomes, lost))
+
+    def collect(self, timeout):
+        self.left -= 1
+        if self.left == -1 or (self.left < 0 and isinstance(self.error, RunStopped)):
+            raise self.error
+        returned, self.done = self.done, []
+        return returned
+
+    def stop(self):
+        return 0
+
+    def close(self):
+        pass
+
+
+@pytest.fixture
+def plan(tmp_path):
+    return make_plan(write_file(tmp_path))
+
+
+def drive(plan, folder, executor, **options):
+    with Store(new_folder(folder)) as store:
+        store.add(plan.cells)
+        try:
+            Driver(store, executor, Listener(), len(plan.cells), 0, **options).run(plan.cells)
+        finally:
+            states = Counter(row.state for row in store.rows())
+    return states
+
+
+def test_a_cell_whose_workers_die_is_found_among_its_neighbours_and_given_up(plan, tmp_path):
+    guilty = plan.cells[4].id
+    executor = Fake(plan.workshop, deadly=[guilty])
+    executor.goal = 1e9
+    assert drive(plan, tmp_path / "out", executor) == {"done": 11, "failed": 1}
+    assert executor.bundles == [12] + [1] * 13
+    assert executor.begun[guilty] == 3  # in its bundle, then alone, twice
+
+
+def test_bundles_hold_about_as_much_work_as_the_executor_wants(plan, tmp_path):
+    executor = Fake(plan.workshop)
+    executor.goal = 0.0
+    drive(plan, tmp_path / "one", executor)
+    assert set(executor.bundles) == {1}
+    executor = Fake(plan.workshop)
+    executor.goal = 1e9
+    drive(plan, tmp_path / "all", executor)
+    assert executor.bundles == [12]
+
+
+@pytest.mark.parametrize("error", [RunStopped("the cluster is gone"), KeyboardInterrupt()])
+def test_what_came_back_before_an_early_end_is_kept(plan, tmp_path, error):
+    executor = Fake(plan.workshop, stop_after=2, error=error)
+    executor.goal = 0.0
+    with pytest.raises((RunStopped, Interrupted)):
+        drive(plan, tmp_path / "out", executor)
+    with Store(tmp_path / "out", read_only=True) as store:
+        done = sum(row.state == "done" for row in store.rows())
+    assert done == (4 if isinstance(error, RunStopped) else 6)  # pairs; after Ctrl-C, what is under way may still end
+
+
+def fail_for(monkeypatch, learner, counter):
+    play = work.play
+
+    def failing(player, world, horizon, seed=0):
+        if player.name == learner and horizon > 2:
+            counter[seed] += 1
+            raise MemoryError("no room")
+        return play(player, world, horizon, seed)
+
+    monkeypatch.setattr(work, "play", failing)
+
+
+def test_cells_that_fail_are_tried_twice_reported_and_do_not_stop_the_others(tmp_path, monkeypatch):
+    tried = Counter()
+    with monkeypatch.context() as patch:
+        fail_for(patch, "uniform", tried)
+        summary = run_experiment(write_file(tmp_path), tmp_path / "out", jobs=2)
+    assert (summary.done, summary.failed, summary.complete) == (6, 6, False)
+    assert set(tried.values()) == {2}
+    with Store(tmp_path / "out", read_only=True) as store:
+        errors = [row.error for row in store.rows() if row.state == "failed"]
+    assert all(error.startswith("MemoryError: no room\n") for error in errors)
+    assert run_experiment(tmp_path / "small.toml", tmp_path / "out").complete
+
+
+def test_fail_fast_stops_at_the_first_failure(tmp_path, monkeypatch):
+    fail_for(monkeypatch, "ucb-n", Counter())
+    file = write_file(tmp_path, seeds=200)
+    summary = run_experiment(file, tmp_path / "out", jobs=1, fail_fast=True)
+    assert 1 <= summary.failed < 400
+    assert summary.done + summary.failed < summary.total
+
+
+def test_one_thread_and_three_give_the_same_checksum(tmp_path):
+    file = write_file(tmp_path)
+    checksums = {run_experiment(file, tmp_path / str(jobs), jobs=jobs).checksum for jobs in (1, 3)}
+    assert len(checksums) == 1
