@@ -54,8 +54,15 @@ def events_until(process: subprocess.Popen[str], wanted) -> list[dict]:
 
 def finish(process: subprocess.Popen[str], timeout: float = 240) -> tuple[int, list[dict], str]:
     """Exit code, the events that are left, and what was said on stderr."""
-    out, err = process.communicate(timeout=timeout)
-    return process.returncode, [json.loads(line) for line in out.splitlines()], err
+    # not `communicate`, which passes over what `readline` has already taken from the pipe
+    assert process.stdout is not None
+    assert process.stderr is not None
+    out, err = process.stdout.read(), process.stderr.read()
+    code = process.wait(timeout=timeout)
+    lines = out.splitlines()
+    if code < 0 and lines and not out.endswith("\n"):
+        lines.pop()  # killed in the middle of it
+    return code, [json.loads(line) for line in lines], err
 
 
 @contextmanager
