@@ -57,7 +57,8 @@ def finish(process: subprocess.Popen[str], timeout: float = 240) -> tuple[int, l
     # not `communicate`, which passes over what `readline` has already taken from the pipe
     assert process.stdout is not None
     assert process.stderr is not None
-    out, err = process.stdout.read(), process.stderr.read()
+    with process.stdout, process.stderr:
+        out, err = process.stdout.read(), process.stderr.read()
     code = process.wait(timeout=timeout)
     lines = out.splitlines()
     if code < 0 and lines and not out.endswith("\n"):

@@ -17,7 +17,7 @@ from experiment_runs import command, dask_scheduler, dask_worker, events_until, 
 
 pytestmark = pytest.mark.compiled
 
-MANY = {"horizon": 50_000, "seeds": 30}
+MANY = {"horizon": 120_000, "seeds": 30}
 CELLS = 120
 
 

@@ -142,7 +142,7 @@ class Cluster:
         self._counted = (-1e9, 1)
         self._own: Any = None
         self._distributed: Any = distributed
-        for name in ("client", "comm", "core"):  # what goes wrong is said in a sentence, not in a log
+        for name in ("batched", "client", "comm", "core"):  # what goes wrong is said in a sentence, not in a log
             logging.getLogger(f"distributed.{name}").setLevel(logging.CRITICAL)
         try:
             if address == LOCAL:
