@@ -81,6 +81,7 @@ def test_equal_constants_have_equal_hashes_and_digests_and_others_do_not():
         "power": 0.25,
         "estimator": "baseline",
         "beta_floor": 0.5,
+        "head_start": 10.0,
         "label": "mine",
     }
     assert set(changes) == {field.name for field in dataclasses.fields(Constants)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import numpy as np
@@ -190,8 +191,25 @@ def test_estimates_are_unbiased_up_to_one_shift_for_all_arms(name):
         assert 0.0 < baseline < 1.0
 
 
+def without_head_start(cover):
+    return dataclasses.replace(Constants.practical(cover), head_start=0.0)
+
+
+def test_a_head_start_slows_rate_and_running_mean_as_if_so_many_rounds_had_been_played():
+    cover = interleaved_cover()
+    constants = dataclasses.replace(without_head_start(cover), head_start=99.0)
+    learner = TsallisShannon(cover, constants)
+    assert constants.learning_rate(1) == pytest.approx(constants.eta0 / 10.0)
+    state = learner.init()
+    ticket = learner.draw(state, 0.3, 0.6)
+    learner.update(state, ticket, np.ones(learner.observes(ticket.arm).size))
+    assert learner.draw(state, 0.3, 0.6).baseline == pytest.approx(0.5 + 0.5 / 101.0)
+    exact = solve_ftrl(cover, learner.cumulative_losses(state), constants.eta0 / math.sqrt(101.0), constants)
+    assert learner.distribution(state) == pytest.approx(exact.distribution, rel=1e-9)
+
+
 def test_the_baseline_is_the_mean_loss_and_follows_the_last_two_hundred():
-    learner = TsallisShannon(interleaved_cover())
+    learner = TsallisShannon(interleaved_cover(), without_head_start(interleaved_cover()))
     state = learner.init()
     baseline, incurred = 0.5, []
     for t in range(1, 501):
@@ -206,7 +224,7 @@ def test_the_baseline_is_the_mean_loss_and_follows_the_last_two_hundred():
 
 
 def test_the_barrier_follows_the_variance_of_the_losses_between_its_floor_and_beta():
-    learner = TsallisShannon(interleaved_cover())
+    learner = TsallisShannon(interleaved_cover(), without_head_start(interleaved_cover()))
     beta, floor = learner.constants.beta, learner.constants.beta_floor
     state = learner.init()
     assert learner.constants_now(state).beta == beta

@@ -65,6 +65,7 @@ class Rates(NamedTuple):
     eta0: float
     power: float
     beta_floor: float
+    head_start: float
     uses_baseline: bool
 
 
@@ -159,7 +160,7 @@ class TsallisShannon(Learner):
             starts=self.cover.starts,
             work=work,
             sums=sums,
-            rates=Rates(c.beta, c.gamma, c.eta0, c.power, c.beta_floor, c.estimator == "baseline"),
+            rates=Rates(c.beta, c.gamma, c.eta0, c.power, c.beta_floor, c.head_start, c.estimator == "baseline"),
         )
         set_rates(state)
         restore(state, start.even, state.clock[RATE] / start.even)
@@ -342,7 +343,7 @@ def update(state: State, ticket: Ticket, losses: Floats) -> None:
         if state.order[start + j] == ticket.arm:
             incurred = losses[j]
     state.table[place(ticket.clique) + LOWEST] = lowest
-    _follow(state.clock, incurred)
+    _follow(state.clock, state.rates.head_start, incurred)
     state.clock[ROUND] += 1.0
     set_rates(state)
     read_clique(state, ticket.clique, state.clock[RATE] * state.table[place(ticket.clique) + COOLNESS])
@@ -379,9 +380,9 @@ def resolve(state: State) -> None:
 
 
 @lean_jit
-def _follow(clock: NDArray[np.float64], incurred: float) -> None:
+def _follow(clock: NDArray[np.float64], head_start: float, incurred: float) -> None:
     """Running mean and variance of the losses incurred."""
-    step = 1.0 / min(clock[ROUND] + 1.0, WINDOW)
+    step = 1.0 / min(clock[ROUND] + head_start + 1.0, WINDOW)
     before = incurred - clock[MEAN]
     clock[MEAN] += step * before
     clock[VARIANCE] += step * (before * (incurred - clock[MEAN]) - clock[VARIANCE])
@@ -400,9 +401,9 @@ def restore(state: State, temperature: Floats, reference: Floats) -> None:
 
 @lean_jit
 def set_rates(state: State) -> None:
-    """``eta0 / t**power``, and a barrier that follows the variance of the losses incurred down to its floor."""
+    """``eta0 / (t + head start)**power``, and a barrier that follows the variance of the losses incurred down to its floor."""
     clock, rates = state.clock, state.rates
-    t = clock[ROUND]
+    t = clock[ROUND] + rates.head_start
     clock[RATE] = rates.eta0 / (math.sqrt(t) if rates.power == 0.5 else t**rates.power)
     clock[BARRIER] = rates.beta * min(1.0, max(rates.beta_floor, 4.0 * clock[VARIANCE]))
 
