@@ -13,7 +13,7 @@ from allworlds.reporting.canvas import blank, house_style
 from allworlds.reporting.experiment_words import Sweep
 from allworlds.reporting.labels import EndLabel, label_ends
 from allworlds.reporting.race_figures import WIDE, draw_curve, plain_axes
-from allworlds.reporting.styles import Style, learner_styles
+from allworlds.reporting.styles import OURS, Style, learner_styles
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -66,16 +66,16 @@ def growth(ax: Axes, panel: Panel, styles: Mapping[str, Style]) -> Axes:
         lengths = np.array([y - low, high - y])
         look: dict[str, Any] = {"color": style.colour, "zorder": 3 + order}
         ax.errorbar(x, y, yerr=lengths, fmt="o", markersize=5, capsize=2.5, elinewidth=1.0, **look)
-        ax.plot(x, y if line.slope is None else _fitted(line, x, y, power=power), linewidth=style.width * 0.7,
-                linestyle=style.dashes, **look)  # fmt: skip
+        fit = y if line.slope is None else _fitted(line, x, y, power=power)
+        ax.plot(x, fit, linewidth=0.7 * style.width, linestyle=style.dashes, **look)
         ends.append(EndLabel(float(y[-1]), line.name, style))
     theory = _theory_line(panel)
     if theory is not None:
         at, heights, slope = theory
         style = Style(THEORY, (0, (1.2, 1.6)), 1.4)
         ax.plot(at, heights, color=style.colour, linestyle=style.dashes, linewidth=style.width, zorder=2)
-        ax.annotate(f"slope {slope:g}", (at[0], heights[0]), (0, -4), textcoords="offset points", va="top", fontsize=9,
-                    color=style.colour)  # fmt: skip
+        words: dict[str, Any] = {"textcoords": "offset points", "ha": "right", "va": "top", "fontsize": 9}
+        ax.annotate(f"slope {slope:g}", (at[-1], heights[-1]), (0, -6), color=style.colour, **words)
     plain_axes(ax)
     ax.margins(x=0.04)
     if power and ax.get_ylim()[1] / ax.get_ylim()[0] < 5.0:  # at least a labelled power of ten or two
@@ -97,7 +97,9 @@ def slopes_beside(ax: Axes, panel: Panel, styles: Mapping[str, Style]) -> Axes:
     ax.set_yticks(places, [line.name for line in panel.lines])
     ax.set_ylim(-0.6, len(panel.lines) - 0.4)
     ax.margins(x=0.12)
+    ax.locator_params(axis="x", nbins=5)
     plain_axes(ax)
+    ax.grid(visible=False, axis="y")
     ax.tick_params(axis="y", length=0)
     return ax
 
@@ -112,8 +114,9 @@ def values_by_name(ax: Axes, panel: Panel, styles: Mapping[str, Style]) -> Axes:
         for point in line.points:
             place = len(names) - 1 - names.index(str(point.x)) + step * ((len(panel.lines) - 1) / 2 - number)
             mean, low, high = _ends(point)
-            ax.errorbar(mean, place, xerr=[[mean - low], [high - mean]], fmt="o", color=style.colour, markersize=5,
-                        capsize=2.5, label=line.name if point is line.points[0] else None)  # fmt: skip
+            look: dict[str, Any] = {"color": OURS if alone else style.colour, "markersize": 5, "capsize": 2.5}
+            look["label"] = line.name if point is line.points[0] else None
+            ax.errorbar(mean, place, xerr=[[mean - low], [high - mean]], fmt="o", **look)
     ax.set_yticks(range(len(names)), names[::-1])
     ax.set_ylim(-0.6, len(names) - 0.4)
     for between in range(1, len(names)) if not alone else ():
@@ -137,9 +140,11 @@ def _growth_figure(sweep: Sweep, panel: Panel, styles: Mapping[str, Style]) -> F
     left.set_ylabel(f"{sweep.measured}{excess} (mean, 95 % interval)")
     right.set_yticks(right.get_yticks(), [""] * len(panel.lines))  # the names stand between the two
     right.set_xlabel("slope (95 % interval)" if panel.kind == "power" else f"more for each doubling of {sweep.letter}")
+    across = right.get_yaxis_transform()
     for place, line in zip(np.arange(len(panel.lines))[::-1], panel.lines, strict=True):
-        right.text(0.02, place + 0.3, line.name, transform=right.get_yaxis_transform(), fontsize=9, va="center",
-                   fontweight="bold" if line is panel.lines[0] else "normal")  # fmt: skip
+        weight = "bold" if line is panel.lines[0] else "normal"
+        look: dict[str, Any] = {"fontsize": 9, "va": "center", "fontweight": weight, "transform": across}
+        right.text(0.02, place + 0.36, line.name, bbox={"facecolor": "white", "linewidth": 0, "pad": 1.0}, **look)
     return figure
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 ABOUT_SLOPES = (
     "Slopes are least squares through the means. Their intervals come from drawing the seeds again, 2,000 times "
-    "(a percentile bootstrap): they know the noise of the seeds, not whether the points lie on a line."
+    "(a percentile bootstrap, widened for few seeds): they know the noise of the seeds, not whether the points lie on a line."
 )
 
 
@@ -67,7 +67,7 @@ def _panel(sweep: Sweep, panel: Panel, svg: str) -> str:
     said = panel_answer(sweep, panel)
     slopes = panel.kind in ("power", "doubling")
     parts = [
-        f"<h2>{escape(panel.name or sweep.axis.capitalize())}</h2>",
+        f"<h2>{escape(panel.name or sweep.axis[0].upper() + sweep.axis[1:])}</h2>",
         figure_element(svg, f"Figure of {sweep.measured}. {said}", escape(_caption(sweep, panel))),
         *(["<h3>Slopes</h3>", slope_table(sweep, panel)] if slopes else []),
         f"<h3>{escape(sweep.measured.capitalize())}</h3>",

@@ -81,16 +81,20 @@ def answers(sweep: Sweep) -> list[str]:
 
 def panel_answer(sweep: Sweep, panel: Panel) -> str:
     """What one panel says, first of all about its first line."""
-    where = f"{panel.name[0].upper()}{panel.name[1:]}: " if panel.name else ""
+    said = _said(sweep, panel)
+    return f"In “{panel.name}”, {said}" if panel.name else said[0].upper() + said[1:]
+
+
+def _said(sweep: Sweep, panel: Panel) -> str:
     first = panel.lines[0]
     if panel.kind == "power":
-        return where + _power(sweep, first)
+        return _power(sweep, first)
     if panel.kind == "doubling":
-        return where + _doubling(sweep, first)
+        return _doubling(sweep, first)
     if panel.kind == "curves" or all(len(line.points) == 1 for line in panel.lines):
-        return where + _ranks(sweep, panel)
-    shown = ", ".join(f"{number(point.mean.mean)} at {_name(point.x)}" for point in first.points)
-    return f"{where}the mean {sweep.measured} of {first.name} is {shown}."
+        return _ranks(sweep, panel)
+    shown = "; ".join(f"{number(p.mean.mean)} ({between(p.mean)}) at {_name(p.x)}" for p in first.points)
+    return f"the mean {sweep.measured} of {first.name} is {shown}."
 
 
 def slope_text(slope: Slope | None, digits: int = 2) -> str:
@@ -105,17 +109,23 @@ def slope_text(slope: Slope | None, digits: int = 2) -> str:
     return f"{value} [no interval]" if low is None or high is None else f"{value} [{low}, {high}]"
 
 
+def _slope_said(slope: Slope, digits: int = 2) -> str:
+    """The same for a sentence."""
+    value, low, high = (None if n is None else f"{n:.{digits}f}".replace("-", "−") for n in slope[:3])
+    return f"{value} (no interval)" if low is None or high is None else f"{value} (95 % interval {low} to {high})"
+
+
 def verdict(slope: Slope, theory: float) -> str:
-    """How a measured slope stands to the theory's.
+    """How a measured slope stands to the theory's, as far as two decimals tell.
 
     >>> verdict(Slope(0.44, 0.40, 0.52, 5, 0), 0.5)
     'which agrees with the slope 0.5 of theory'
     """
     if slope.low is None or slope.high is None:
         return f"too uncertain to hold against the slope {theory:g} of theory"
-    if slope.low > theory:
+    if round(slope.low, 2) > theory:
         return f"above the slope {theory:g} of theory: not confirmed at this size"
-    if slope.high < theory:
+    if round(slope.high, 2) < theory:
         return f"below the slope {theory:g} of theory"
     return f"which agrees with the slope {theory:g} of theory"
 
@@ -130,10 +140,10 @@ def _power(sweep: Sweep, line: Line) -> str:
     slope = line.slope
     if slope is None:
         return f"{of} has fewer than {LEAST_POINTS} points with a logarithm, so there is no slope yet{_raw(line)}."
-    said = f"{of} grows with {sweep.letter} with slope {slope_text(slope)} on logarithmic axes"
+    said = f"{of} grows with {sweep.letter} with slope {_slope_said(slope)} on logarithmic axes"
     if line.theory == 0.0 and line.late is not None:
         low, high = float(line.points[-2].x), float(line.points[-1].x)
-        said += f", and {slope_text(line.late)} from {low:,.0f} to {high:,.0f}; theory says a logarithm, whose slope "
+        said += f", and {_slope_said(line.late)} from {low:,.0f} to {high:,.0f}; theory says a logarithm, whose slope "
         said += "falls towards 0"
     elif line.theory is not None:
         said += f", {verdict(slope, line.theory)}"
@@ -146,7 +156,7 @@ def _raw(line: Line) -> str:
     if line.base is None or line.raw is None:
         return ""
     at_zero = number(line.base.mean.mean)
-    return f"; without subtracting the {at_zero} at 0, the slope is {slope_text(line.raw)}"
+    return f"; without subtracting the {at_zero} at 0, the slope is {_slope_said(line.raw)}"
 
 
 def _doubling(sweep: Sweep, line: Line) -> str:
@@ -154,7 +164,7 @@ def _doubling(sweep: Sweep, line: Line) -> str:
         return f"the {sweep.measured} of {line.name} has fewer than {LEAST_POINTS} points, so there is no slope yet."
     ends = [f"{number(point.mean.mean)} at {_name(point.x)}" for point in (line.points[0], line.points[-1])]
     return (
-        f"the {sweep.measured} of {line.name} grows by {slope_text(line.slope, 1)} with every doubling of the "
+        f"the {sweep.measured} of {line.name} grows by {_slope_said(line.slope, 1)} with every doubling of the "
         f"{sweep.letter}, from {ends[0]} to {ends[1]}."
     )
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import io
-import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from html import escape
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from allworlds.errors import InvalidParameter
+from allworlds.experiments.files import write_whole
 from allworlds.reporting.canvas import house_style, save
 
 if TYPE_CHECKING:
@@ -59,7 +60,8 @@ def fact_list(facts: Mapping[str, str]) -> str:
 
 def save_figures(figures: Mapping[str, Figure], folder: Path) -> None:
     """Each figure as SVG and PDF in ``folder/figures``."""
-    _make_folder(folder / "figures")
+    with _saying(folder):
+        (folder / "figures").mkdir(parents=True, exist_ok=True)
     for name, figure in figures.items():
         for suffix in ("svg", "pdf"):
             save(figure, folder / "figures" / f"{name}.{suffix}")
@@ -68,15 +70,17 @@ def save_figures(figures: Mapping[str, Figure], folder: Path) -> None:
 def write_page(page: str, folder: Path) -> Path:
     """``folder/report.html``, whole or not at all; gives its path."""
     path = folder / "report.html"
-    part = path.with_name(f"report.html.{os.getpid()}.part")
-    part.write_text(page, encoding="utf-8")
-    part.replace(path)
+    with _saying(folder):
+        write_whole(path, page.encode())
     return path
 
 
-def _make_folder(folder: Path) -> None:
+@contextmanager
+def _saying(folder: Path) -> Iterator[None]:
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        yield
     except OSError as error:
         reason = error.strerror or str(error)
-        raise InvalidParameter(f"cannot write to '{folder}': {reason}; a report needs a folder to write to") from None
+        raise InvalidParameter(
+            f"cannot write to '{folder}': {reason}; a report needs a folder that can be written"
+        ) from None
