@@ -57,6 +57,8 @@ def growth(ax: Axes, panel: Panel, styles: Mapping[str, Style]) -> Axes:
         ax.set_xscale("log", base=10 if power else 2)
     if power:
         ax.set_yscale("log")
+    if panel.kind == "doubling":
+        ax.xaxis.set_major_formatter("{x:g}")
     ends = []
     for order, line in enumerate(reversed(panel.lines)):
         x, y, low, high = _heights(line, power=power)
@@ -66,16 +68,18 @@ def growth(ax: Axes, panel: Panel, styles: Mapping[str, Style]) -> Axes:
         lengths = np.array([y - low, high - y])
         look: dict[str, Any] = {"color": style.colour, "zorder": 3 + order}
         ax.errorbar(x, y, yerr=lengths, fmt="o", markersize=5, capsize=2.5, elinewidth=1.0, **look)
-        fit = y if line.slope is None else _fitted(line, x, y, power=power)
-        ax.plot(x, fit, linewidth=0.7 * style.width, linestyle=style.dashes, **look)
+        if line.slope is not None or panel.kind == "plain":
+            fit = y if line.slope is None else _fitted(line, x, y, power=power)
+            ax.plot(x, fit, linewidth=0.7 * style.width, linestyle=style.dashes, **look)
         ends.append(EndLabel(float(y[-1]), line.name, style))
     theory = _theory_line(panel)
     if theory is not None:
         at, heights, slope = theory
         style = Style(THEORY, (0, (1.2, 1.6)), 1.4)
         ax.plot(at, heights, color=style.colour, linestyle=style.dashes, linewidth=style.width, zorder=2)
-        words: dict[str, Any] = {"textcoords": "offset points", "ha": "right", "va": "top", "fontsize": 9}
-        ax.annotate(f"slope {slope:g}", (at[-1], heights[-1]), (0, -6), color=style.colour, **words)
+        words: dict[str, Any] = {"textcoords": "offset points", "ha": "left", "va": "top", "fontsize": 9}
+        middle = len(at) // 2
+        ax.annotate(f"slope {slope:g}", (at[middle], heights[middle]), (6, -6), color=style.colour, **words)
     plain_axes(ax)
     ax.margins(x=0.04)
     if power and ax.get_ylim()[1] / ax.get_ylim()[0] < 5.0:  # at least a labelled power of ten or two

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 ABOUT_SLOPES = (
     "Slopes are least squares through the means. Their intervals come from drawing the seeds again, 2,000 times "
-    "(a percentile bootstrap, widened for few seeds): they know the noise of the seeds, not whether the points lie on a line."
+    "(a percentile bootstrap, widened for few seeds): they know the noise of the seeds, not whether the points lie "
+    "on a line."
 )
 
 

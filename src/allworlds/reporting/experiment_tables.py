@@ -7,7 +7,7 @@ from html import escape
 from typing import Any
 
 from allworlds.experiments.panels import Line, Panel, Point
-from allworlds.reporting.experiment_words import Sweep, slope_text
+from allworlds.reporting.experiment_words import Sweep, place_text, slope_text
 from allworlds.reporting.tables import between, number, table
 
 
@@ -35,7 +35,7 @@ def point_table(sweep: Sweep, panel: Panel) -> str:
     rows = []
     for line in panel.lines:
         for place, point in enumerate(line.points):
-            shown = [] if alone else [point.x if isinstance(point.x, str) else f"{point.x:,g}"]
+            shown = [] if alone else [place_text(point.x)]
             rows.append(_row([line.name if place == 0 else "", *shown, *_cells(point)], ours=line is panel.lines[0]))
     return table(head, rows)
 

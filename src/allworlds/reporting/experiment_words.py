@@ -93,7 +93,7 @@ def _said(sweep: Sweep, panel: Panel) -> str:
         return _doubling(sweep, first)
     if panel.kind == "curves" or all(len(line.points) == 1 for line in panel.lines):
         return _ranks(sweep, panel)
-    shown = "; ".join(f"{number(p.mean.mean)} ({between(p.mean)}) at {_name(p.x)}" for p in first.points)
+    shown = "; ".join(f"{number(p.mean.mean)} ({between(p.mean)}) at {place_text(p.x)}" for p in first.points)
     return f"the mean {sweep.measured} of {first.name} is {shown}."
 
 
@@ -162,15 +162,20 @@ def _raw(line: Line) -> str:
 def _doubling(sweep: Sweep, line: Line) -> str:
     if line.slope is None:
         return f"the {sweep.measured} of {line.name} has fewer than {LEAST_POINTS} points, so there is no slope yet."
-    ends = [f"{number(point.mean.mean)} at {_name(point.x)}" for point in (line.points[0], line.points[-1])]
+    ends = [f"{number(point.mean.mean)} at {place_text(point.x)}" for point in (line.points[0], line.points[-1])]
     return (
         f"the {sweep.measured} of {line.name} grows by {_slope_said(line.slope, 1)} with every doubling of the "
         f"{sweep.letter}, from {ends[0]} to {ends[1]}."
     )
 
 
-def _name(x: float | str) -> str:
-    return x if isinstance(x, str) else f"{x:,g}"
+def place_text(x: float | str) -> str:
+    """A place on the axis.
+
+    >>> place_text("a graph"), place_text(1e6), place_text(0.125)
+    ('a graph', '1,000,000', '0.125')
+    """
+    return x if isinstance(x, str) else f"{x:,.0f}" if x == round(x) else f"{x:g}"
 
 
 def _ranks(sweep: Sweep, panel: Panel) -> str:
