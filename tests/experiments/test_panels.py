@@ -84,6 +84,16 @@ def test_curves_are_stacked_by_seed():
     assert panel.lines[0].curve[1].tolist() == [[1.0, 2.0, 3.0], [1.0, 2.0, 4.0]]
 
 
+def test_points_that_do_not_lie_on_a_line_are_counted():
+    def line_of(heights):
+        pairs = itertools.product(zip((10, 100, 1000, 10_000), heights, strict=True), (-0.01, 0.0, 0.01))
+        records = [record(horizon=t, pseudo_regret=y * (1 + noise)) for (t, y), noise in pairs]
+        return arrange(records, Report(x="horizon"))[0].lines[0]
+
+    assert line_of((1.0, 10.0, 100.0, 1000.0)).missed == 0
+    assert line_of((1.0, 100.0, 1000.0, 2000.0)).missed == 4  # bent like a root; intervals are some 2 % wide
+
+
 def test_the_last_two_points_have_a_slope_of_their_own():
     records = [record(horizon=t, pseudo_regret=y) for t, y in ((10, 10.0), (100, 100.0), (1000, 100.0))]
     (panel,) = arrange(records, Report(x="horizon"))

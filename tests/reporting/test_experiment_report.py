@@ -61,6 +61,17 @@ def test_a_logarithm_is_told_by_the_slope_at_the_end():
     assert "from 1,000 to 10,000; theory says a logarithm, whose slope falls towards 0" in answers(sweep_of(panel))[0]
 
 
+def test_a_bent_line_is_called_bent():
+    straight, bent = powers({"ours": 0.5}), powers({"ours": 0.5}, base=200.0)
+    assert "miss the line" not in answers(sweep_of(straight, x="budget"))[0]
+    line = bent.lines[0]
+    raw = Line("ours", line.points[1:], slope=line.raw, missed=3)
+    assert (
+        "the intervals of 3 of 3 points miss the line, so this is no clean power law"
+        in (answers(sweep_of(Panel("", "power", (raw,)), x="budget"))[0])
+    )
+
+
 def test_learners_are_ranked_over_all_settings_by_their_worst_ratio():
     def panel(name, **means):
         lines = [Line(learner, (Point(100.0, np.array([mean - 1, mean + 1])),)) for learner, mean in means.items()]

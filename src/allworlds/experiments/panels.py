@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from allworlds.errors import InvalidParameter
 from allworlds.experiments.load import AXES, load_results
 from allworlds.experiments.parts import MEASURES
-from allworlds.experiments.slopes import Slope, doubling_slope, power_slope
+from allworlds.experiments.slopes import Slope, doubling_slope, fitted, power_slope
 from allworlds.simulation.comparison import Estimate, mean_interval
 
 if TYPE_CHECKING:
@@ -65,6 +65,8 @@ class Line:
     """Without taking the excess, where ``slope`` does."""
     late: Slope | None = None
     """Between the last two points only; None where ``slope`` is of the excess."""
+    missed: int | None = None
+    """How many points have an interval that does not reach the fitted line; one of twenty does not by chance."""
     theory: float | None = None
     curve: Curve | None = None
 
@@ -227,7 +229,29 @@ def _line(
     if curves is not None:
         mine = [curves[record["cell"]] for record in records]
         curve = mine[0][0], np.concatenate([values for _, values in mine])
-    return Line(name, points, theory=theory, curve=curve, **_slopes(points, kind))
+    slopes = _slopes(points, kind)
+    return Line(name, points, missed=_missed(points, slopes["slope"], kind), theory=theory, curve=curve, **slopes)
+
+
+def heights_of(points: Sequence[Point], *, power: bool) -> tuple[Floats, Floats, Floats, Floats]:
+    """Places, means and both ends of the intervals; for a power law what has a logarithm, above the point at 0."""
+    floor = next((point.mean.mean for point in points if power and point.x == 0.0), 0.0)
+    rows = []
+    for point in points:
+        mean, low, high = point.mean
+        if not power or (float(point.x) > 0.0 and mean > floor):
+            ends = (mean if low is None else low, mean if high is None else high)
+            rows.append((float(point.x), mean - floor, ends[0] - floor, ends[1] - floor))
+    x, y, low_ends, high_ends = np.array(rows, dtype=np.float64).reshape(-1, 4).T
+    return x, y, low_ends, high_ends
+
+
+def _missed(points: Sequence[Point], slope: Slope | None, kind: Kind) -> int | None:
+    if slope is None or min(point.values.size for point in points) < 2:
+        return None
+    x, y, low, high = heights_of(points, power=kind == "power")
+    line = fitted(slope, x, y, power=kind == "power")
+    return int(np.count_nonzero((line < low) | (line > high)))
 
 
 def _slopes(points: Sequence[Point], kind: Kind) -> dict[str, Slope | None]:

@@ -53,7 +53,8 @@ def power_slope(
     With ``base``, the values at ``x = 0``, it is the slope of the excess over their mean. None where fewer than
     ``least`` points are left.
 
-    >>> power_slope([1.0, 10.0, 100.0], [np.array([2.0]), np.array([20.0]), np.array([200.0])]).value
+    >>> slope = power_slope([1.0, 10.0, 100.0], [np.array([2.0]), np.array([20.0]), np.array([200.0])])
+    >>> round(slope.value, 9)
     1.0
     """
     floor = 0.0 if base is None else float(base.mean())
@@ -77,7 +78,8 @@ def power_slope(
 def doubling_slope(x: Sequence[float], samples: Sequence[Floats]) -> Slope | None:
     """By how much the mean grows when ``x > 0`` is doubled: the slope against ``log2 x``; None below three points.
 
-    >>> doubling_slope([1.0, 2.0, 4.0], [np.array([5.0]), np.array([8.0]), np.array([11.0])]).value
+    >>> slope = doubling_slope([1.0, 2.0, 4.0], [np.array([5.0]), np.array([8.0]), np.array([11.0])])
+    >>> round(slope.value, 9)
     3.0
     """
     if len(samples) < LEAST_POINTS:
@@ -87,6 +89,17 @@ def doubling_slope(x: Sequence[float], samples: Sequence[Floats]) -> Slope | Non
     drawn = _resampled(samples)
     low, high = (None, None) if drawn is None else _interval(value, _fit(places, drawn), samples)
     return Slope(value, low, high, len(samples), 0)
+
+
+def fitted(slope: Slope, x: Floats, means: Floats, *, power: bool) -> Floats:
+    """The fitted line at ``x``, (P,): ``means`` are those that it was fitted to.
+
+    >>> fitted(Slope(1.0, None, None, 3, 0), np.array([1.0, 2.0, 4.0]), np.array([3.0, 6.0, 12.0]), power=True).round(9)
+    array([ 3.,  6., 12.])
+    """
+    places, heights = (np.log(x), np.log(means)) if power else (np.log2(x), means)
+    line: Floats = heights.mean() + slope.value * (places - places.mean())
+    return np.exp(line) if power else line
 
 
 def _fit(places: Floats, heights: Floats) -> Floats:

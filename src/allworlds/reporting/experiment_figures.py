@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.experiments.panels import Line, Panel, Point
+from allworlds.experiments.panels import Panel, Point, heights_of
+from allworlds.experiments.slopes import Slope, fitted
 from allworlds.reporting.canvas import blank, house_style
 from allworlds.reporting.experiment_words import Sweep
 from allworlds.reporting.labels import EndLabel, label_ends
@@ -18,8 +19,6 @@ from allworlds.reporting.styles import OURS, Style, learner_styles
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from allworlds.experiments.slopes import Slope
 
 Floats = NDArray[np.float64]
 THEORY = "#555555"
@@ -61,15 +60,16 @@ def growth(ax: Axes, panel: Panel, styles: Mapping[str, Style]) -> Axes:
         ax.xaxis.set_major_formatter("{x:g}")
     ends = []
     for order, line in enumerate(reversed(panel.lines)):
-        x, y, low, high = _heights(line, power=power)
+        x, y, low, high = heights_of(line.points, power=power)
         if not x.size:
             continue
         style = styles[line.name]
+        low = np.maximum(low, y / 10.0) if power else low  # an interval that reaches 0 ends a power of ten below
         lengths = np.array([y - low, high - y])
         look: dict[str, Any] = {"color": style.colour, "zorder": 3 + order}
         ax.errorbar(x, y, yerr=lengths, fmt="o", markersize=5, capsize=2.5, elinewidth=1.0, **look)
         if line.slope is not None or panel.kind == "plain":
-            fit = y if line.slope is None else _fitted(line, x, y, power=power)
+            fit = y if line.slope is None else fitted(line.slope, x, y, power=power)
             ax.plot(x, fit, linewidth=0.7 * style.width, linestyle=style.dashes, **look)
         ends.append(EndLabel(float(y[-1]), line.name, style))
     theory = _theory_line(panel)
@@ -199,34 +199,12 @@ def _ends(point: Point) -> tuple[float, float, float]:
     return mean, mean if low is None else low, mean if high is None else high
 
 
-def _heights(line: Line, *, power: bool) -> tuple[Floats, Floats, Floats, Floats]:
-    """Places, means and ends of intervals to draw; on logarithmic axes, what has a logarithm, above the point at 0."""
-    floor = line.base.mean.mean if power and line.base is not None else 0.0
-    rows = [(float(point.x), *_ends(point)) for point in line.points if not power or float(point.x) > 0.0]
-    x, y, low, high = np.array(rows, dtype=np.float64).reshape(-1, 4).T
-    if not power:
-        return x, y, low, high
-    keep = y > floor
-    x, y, low, high = x[keep], y[keep] - floor, low[keep] - floor, high[keep] - floor
-    return x, y, np.maximum(low, y / 10.0), high  # an interval that reaches 0 ends a power of ten below
-
-
-def _fitted(line: Line, x: Floats, y: Floats, *, power: bool) -> Floats:
-    """The least squares line at ``x``."""
-    assert line.slope is not None
-    if power:
-        heights: Floats = np.exp(np.log(y).mean() + line.slope.value * (np.log(x) - np.log(x).mean()))
-        return heights
-    straight: Floats = y.mean() + line.slope.value * (np.log2(x) - np.log2(x).mean())
-    return straight
-
-
 def _theory_line(panel: Panel) -> tuple[Floats, Floats, float] | None:
     """The theory's slope below the first line, a factor of 1.5 under its fit."""
     first = panel.lines[0]
     if panel.kind != "power" or first.theory is None:
         return None
-    x, y, _, _ = _heights(first, power=True)
+    x, y, _, _ = heights_of(first.points, power=True)
     if x.size < 2:
         return None
     heights: Floats = np.exp(np.log(y).mean()) / 1.5 * (x / np.exp(np.log(x).mean())) ** first.theory

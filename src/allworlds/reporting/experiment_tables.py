@@ -64,9 +64,10 @@ def _theory(line: Line) -> str:
 
 def _count(line: Line) -> str:
     if line.slope is None:
-        return str(len(line.points))
+        return "–"
     left = f" ({line.slope.left_out} left out)" if line.slope.left_out else ""
-    return f"{line.slope.n_points}{left}"
+    missed = "" if line.missed is None else f", {line.missed} off the line"
+    return f"{line.slope.n_points}{left}{missed}"
 
 
 def _row(cells: Sequence[str], *, ours: bool) -> str:

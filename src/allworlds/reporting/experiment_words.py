@@ -149,7 +149,14 @@ def _power(sweep: Sweep, line: Line) -> str:
         said += f", {verdict(slope, line.theory)}"
     if slope.left_out:
         said += f" ({counted(slope.left_out, 'point')} without a positive excess left out)"
-    return f"{said}{_raw(line)}."
+    return f"{said}{_raw(line)}{_bent(line)}."
+
+
+def _bent(line: Line) -> str:
+    """A warning where the points do not lie on a line: two intervals or more miss it."""
+    if line.missed is None or line.missed < 2:
+        return ""
+    return f"; the intervals of {line.missed} of {len(line.points)} points miss the line, so this is no clean power law"
 
 
 def _raw(line: Line) -> str:
@@ -163,9 +170,12 @@ def _doubling(sweep: Sweep, line: Line) -> str:
     if line.slope is None:
         return f"the {sweep.measured} of {line.name} has fewer than {LEAST_POINTS} points, so there is no slope yet."
     ends = [f"{number(point.mean.mean)} at {place_text(point.x)}" for point in (line.points[0], line.points[-1])]
+    missed = (
+        "" if line.missed is None else f"; the intervals of {line.missed} of {len(line.points)} points miss the line"
+    )
     return (
         f"the {sweep.measured} of {line.name} grows by {_slope_said(line.slope, 1)} with every doubling of the "
-        f"{sweep.letter}, from {ends[0]} to {ends[1]}."
+        f"{sweep.letter}, from {ends[0]} to {ends[1]}{missed}."
     )
 
 

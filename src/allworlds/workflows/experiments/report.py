@@ -118,7 +118,7 @@ def _line(line: Line) -> dict[str, Any]:
         for name, slope in (("slope", line.slope), ("slope_of_mean", line.raw), ("late_slope", line.late))
     }
     points = [{"x": p.x, **_finite(p.mean._asdict()), "worst": p.worst, "runs": p.values.size} for p in line.points]
-    return {"line": line.name, "theory": line.theory, **slopes, "points": points}
+    return {"line": line.name, "theory": line.theory, **slopes, "missed": line.missed, "points": points}
 
 
 def _finite(numbers: dict[str, Any]) -> dict[str, Any]:
