@@ -146,7 +146,7 @@ def _power(sweep: Sweep, line: Line) -> str:
         said += f", and {_slope_said(line.late)} from {low:,.0f} to {high:,.0f}; theory says a logarithm, whose slope "
         said += "falls towards 0"
     elif line.theory is not None:
-        said += f", {verdict(slope, line.theory)}"
+        said += f"; theory says {line.theory:g}" if _bent(line) else f", {verdict(slope, line.theory)}"
     if slope.left_out:
         said += f" ({counted(slope.left_out, 'point')} without a positive excess left out)"
     return f"{said}{_raw(line)}{_bent(line)}."
