@@ -38,6 +38,7 @@ def test_run_ends_with_a_sentence_and_the_checksum_and_a_second_time_has_nothing
     lines = first.stdout.splitlines()
     assert lines[0].startswith(f"12 of 12 cells are finished in '{out}', ")
     assert lines[1].startswith("checksum of the results: ")
+    assert lines[2] == f"to see the answer: allworlds report {out}"
     assert first.stderr.splitlines()[0].startswith("12 of 12 cells to do on ")
     second = run("resume", out)
     assert second.exit_code == 0
@@ -138,6 +139,47 @@ def test_status_tells_how_far_it_is_and_what_failed(file, tmp_path, monkeypatch)
     assert "checksum of the results: " in run("status", out).stdout
 
 
+def test_report_answers_the_question_and_says_where_the_page_is(file, tmp_path):
+    out = tmp_path / "out"
+    run("run", file, "--out", out)
+    result = run("report", out)
+    assert result.exit_code == 0, result.output
+    assert result.stderr == ""
+    lines = result.stdout.splitlines()
+    assert lines[0] == "Is it the same every time?"
+    assert "has at most 1.00 times the least mean regret" in lines[1]
+    assert lines[-1] == f"report: {out / 'report.html'}"
+    (said,) = events(run("report", out, "--json"))
+    assert (said["done"], said["failed"], said["total"]) == (12, 0, 12)
+    assert said["answers"] == [lines[1]]
+    assert {line["line"] for panel in said["panels"] for line in panel["lines"]} == {"ucb-n", "uniform"}
+
+
+def test_report_of_a_run_without_a_finished_cell_says_so(file, tmp_path):
+    from allworlds.experiments.store import Store, new_folder
+    from allworlds.workflows.experiments import make_plan
+
+    plan = make_plan(file)
+    with Store(new_folder(tmp_path / "out")) as store:
+        store.describe(plan.describe())
+        store.add(plan.cells)
+    result = run("report", tmp_path / "out")
+    assert result.exit_code == 0
+    assert result.stderr == "0 of 12 cells are finished, 0 failed\n"
+    assert "No cell is finished yet, so there is no answer." in result.stdout
+    assert "0 of 12 cells are finished, 12 to go" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+
+
+def test_report_without_matplotlib_is_one_sentence(file, tmp_path, monkeypatch):
+    out = tmp_path / "out"
+    run("run", file, "--out", out, "--set", "grid.seeds=1")
+    monkeypatch.setitem(sys.modules, "matplotlib.style", None)
+    result = run("report", out)
+    assert result.exit_code == 2
+    assert result.stderr.startswith("error: figures need matplotlib, which is not installed; install it with")
+    assert not (out / "report.html").exists()
+
+
 def test_verify_results_answers_with_exit_codes(file, tmp_path):
     out = tmp_path / "out"
     run("run", file, "--out", out)
@@ -167,6 +209,8 @@ def test_experiments_lists_what_is_shipped_with_its_question():
         (("run", "small.toml", "--out", "/dev/null/x"), "error: cannot write to '/dev/null/x': Not a directory"),
         (("resume", "."), "error: '.' holds no experiment (experiment.json: No such file or directory)"),
         (("status", "nowhere"), "error: 'nowhere' holds no experiment"),
+        (("report", "nowhere"), "error: 'nowhere' holds no experiment"),
+        (("report", "."), "error: '.' holds no experiment (experiment.json: No such file or directory)"),
         (("verify-results", "nowhere"), "error: 'nowhere' holds no experiment"),
     ],
 )

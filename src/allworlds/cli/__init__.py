@@ -14,7 +14,7 @@ import typer
 
 from allworlds import __version__
 from allworlds.cli.cover import cover
-from allworlds.cli.experiments import experiments, resume, run, status, verify_results
+from allworlds.cli.experiments import experiments, report, resume, run, status, verify_results
 from allworlds.cli.figure import figure
 from allworlds.cli.listing import graphs, learners, worlds
 from allworlds.cli.race import race
@@ -28,7 +28,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 COMMANDS = (
-    *(race, cover, run, resume, status, verify_results, experiments),
+    *(race, cover, run, resume, status, report, verify_results, experiments),
     *(learners, worlds, graphs, verify, figure),
 )
 for command in COMMANDS:

@@ -1,4 +1,4 @@
-"""``allworlds run``, ``resume``, ``status``, ``verify-results`` and ``experiments``: sweeps that can be resumed."""
+"""``allworlds run``, ``resume``, ``status``, ``report``, ``verify-results`` ``experiments``: resumable sweeps."""
 
 from __future__ import annotations
 
@@ -106,6 +106,24 @@ def status(folder: Folder, as_json: AsJson = False) -> None:
             typer.echo(json.dumps(found.to_dict()))
         else:
             _print_status(found)
+
+
+def report(folder: Folder, as_json: AsJson = False) -> None:
+    """Answer a run's question: write DIR/report.html, and its figures as SVG and PDF; a run may be half finished."""
+    with sentences():
+        from allworlds.workflows.experiments import write_report
+
+        found = write_report(folder)
+        if as_json:
+            typer.echo(json.dumps(found.to_dict(), allow_nan=False))
+            return
+        sweep = found.sweep
+        if sweep.done < sweep.total:
+            typer.echo(f"{sweep.done} of {sweep.total} cells are finished, {len(sweep.failures)} failed", err=True)
+        typer.echo(sweep.question)
+        for answer in found.answers:
+            typer.echo(answer)
+        typer.echo(f"report: {found.page}")
 
 
 def verify_results(
@@ -280,6 +298,7 @@ def _print_summary(summary: Summary, *, as_json: bool) -> None:
         ended += f"; {summary.failed} failed: 'allworlds status {summary.folder}' says why"
     typer.echo(ended)
     typer.echo(f"checksum of the results: {summary.checksum}")
+    typer.echo(f"to see the answer: {shlex.join(['allworlds', 'report', str(summary.folder)])}")
 
 
 def _print_status(found: Status) -> None:

@@ -26,7 +26,7 @@ Graphs, worlds and learners are specs (:mod:`allworlds.specs`), or tables with a
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
@@ -130,7 +130,8 @@ class Report(_Model):
     lines: str = "learner"
     panels: str | None = None
     """A column with one picture for each of its values."""
-    log: bool = True
+    log: bool | Literal["x"] = True
+    """Both axes logarithmic, neither, or only ``x``: for growth with the logarithm."""
     theory_slope: float | dict[str, float] | None = None
     """What theory says the slope on two logarithmic axes is, for all or for each line or panel by its name."""
     claim: str | None = None

@@ -111,12 +111,21 @@ def has_logarithms(runs: Sequence[Runs]) -> bool:
 def regret_curves(ax: Axes, runs: Sequence[Runs], styles: Mapping[str, Style]) -> Axes:
     """A curve for each learner's mean, and a band from the tenth to the ninetieth percentile of its seeds."""
     for order, one in enumerate(sorted(runs, key=lambda one: styles[one.learner].width)):
-        style = styles[one.learner]
-        mean = one.pseudo_regret.mean(axis=0)
-        if len(one.seeds) > 1:
-            low, high = np.quantile(one.pseudo_regret, [0.1, 0.9], axis=0)
-            ax.fill_between(one.rounds, low, high, color=style.colour, alpha=0.14, linewidth=0, zorder=1)
-        ax.plot(one.rounds, mean, color=style.colour, linestyle=style.dashes, linewidth=style.width, zorder=2 + order)
+        draw_curve(ax, one.rounds, one.pseudo_regret, styles[one.learner], order)
+    return plain_axes(ax)
+
+
+def draw_curve(ax: Axes, rounds: NDArray[np.int64], values: NDArray[np.float64], style: Style, order: int = 0) -> None:
+    """The mean of the seeds with its band; ``values`` is (S, R), and a larger ``order`` lies above."""
+    if len(values) > 1:
+        low, high = np.quantile(values, [0.1, 0.9], axis=0)
+        ax.fill_between(rounds, low, high, color=style.colour, alpha=0.14, linewidth=0, zorder=1)
+    mean = values.mean(axis=0)
+    ax.plot(rounds, mean, color=style.colour, linestyle=style.dashes, linewidth=style.width, zorder=2 + order)
+
+
+def plain_axes(ax: Axes) -> Axes:
+    """A faint grid, and no box."""
     ax.grid(color="#E6E6E6", linewidth=0.6)
     ax.set_axisbelow(True)
     for side in ("top", "right"):

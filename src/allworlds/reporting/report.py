@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-import io
-import os
-import re
 from html import escape
-from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from allworlds.reporting.canvas import house_style, save
 from allworlds.reporting.lines import theory_lines
+from allworlds.reporting.page import (
+    broken_lines,
+    fact_list,
+    figure_element,
+    inline_svg,
+    save_figures,
+    whole_page,
+    write_page,
+)
 from allworlds.reporting.race_figures import has_logarithms, headline_figure, mass_figure, regret_figure
 from allworlds.reporting.story import Story, title_of
 from allworlds.reporting.tables import ratio_table, standing_table
@@ -31,15 +35,8 @@ ABOUT_REGRET = (
 def write_report(story: Story, folder: Path) -> Path:
     """Write ``report.html``, and each figure as SVG and PDF in ``figures/``; give the path of the page."""
     figures = draw_figures(story)
-    (folder / "figures").mkdir(parents=True, exist_ok=True)
-    for name, figure in figures.items():
-        for suffix in ("svg", "pdf"):
-            save(figure, folder / "figures" / f"{name}.{suffix}")
-    page = folder / "report.html"
-    part = page.with_name(f"report.html.{os.getpid()}.part")
-    part.write_text(make_page(story, {name: inline_svg(figure) for name, figure in figures.items()}), encoding="utf-8")
-    part.replace(page)
-    return page
+    save_figures(figures, folder)
+    return write_page(make_page(story, {name: inline_svg(figure) for name, figure in figures.items()}), folder)
 
 
 def draw_figures(story: Story) -> dict[str, Figure]:
@@ -60,21 +57,8 @@ def world_name(number: int, world: str) -> str:
     return f"world-{number}-{world.partition(':')[0]}"
 
 
-def inline_svg(figure: Figure) -> str:
-    """The figure as an SVG element that can stand in a page: no header, no metadata, as wide as its place."""
-    text = io.StringIO()
-    with house_style():
-        figure.savefig(text, format="svg", metadata={"Date": None})
-    svg = text.getvalue()[text.getvalue().index("<svg") :]
-    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    return re.sub(
-        r'(<svg[^>]*?) width="[^"]*"', r"\1", re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", svg, count=1), count=1
-    )
-
-
 def make_page(story: Story, svgs: dict[str, str]) -> str:
     """The whole page."""
-    css = resources.files("allworlds.reporting").joinpath("page.css").read_text(encoding="utf-8")
     graph, cover = story.graph, story.cover
     where = (
         f"{counted(len(story.learners), 'learner')}, {counted(len(story.worlds), 'world')}, "
@@ -94,18 +78,7 @@ def make_page(story: Story, svgs: dict[str, str]) -> str:
     if PAPER in story.learners:
         parts += ["<h2>Why the paper's constants are slow</h2>", f"<p>{why_the_paper_is_slow(story)}</p>"]
     parts.append(_repeat(story))
-    body = "\n".join(parts)
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>allworlds race: {escape(graph)}</title>\n<style>\n{css}</style>\n</head>\n"
-        f"<body>\n<main>\n{body}\n</main>\n</body>\n</html>\n"
-    )
-
-
-def _figure(svg: str, described: str, caption: str) -> str:
-    labelled = svg.replace("<svg", f'<svg role="img" aria-label="{escape(described, quote=True)}"', 1)
-    return f"<figure>\n{labelled}\n<figcaption>{caption}</figcaption>\n</figure>"
+    return whole_page(f"allworlds race: {graph}", "\n".join(parts))
 
 
 def _headline(story: Story, svg: str) -> str:
@@ -119,7 +92,7 @@ def _headline(story: Story, svg: str) -> str:
     described = "; ".join(f"{row.learner}: {row.ratio:.2f}" for row in story.ratios if row.ratio is not None)
     return "\n".join(
         [
-            _figure(svg, f"Bar chart of worst ratios over worlds. {described}", escape(caption)),
+            figure_element(svg, f"Bar chart of worst ratios over worlds. {described}", escape(caption)),
             "<h3>Ratios by world</h3>",
             ratio_table(story),
         ]
@@ -141,7 +114,7 @@ def _world(story: Story, world: str, number: int, svg: str) -> str:
         [
             f'<h2 id="world-{number}">{escape(title_of(world))}</h2>',
             f"<p>{escape(about_world(story, world))} Written <code>{escape(world)}</code>.</p>",
-            _figure(svg, f"Regret over time. Mean regret at the end: {described}", escape(caption)),
+            figure_element(svg, f"Regret over time. Mean regret at the end: {described}", escape(caption)),
             standing_table(story, world),
         ]
     )
@@ -153,22 +126,16 @@ def _masses(story: Story, svg: str) -> str:
         "arm takes over where there is one; where the best arm changes, the largest cliques are named."
     )
     described = f"Areas of the clique probabilities of {story.ours} over time, a panel for each world"
-    return f"<h2>Where {escape(story.ours)} looks</h2>\n{_figure(svg, described, escape(caption))}"
-
-
-def _lines(command: str) -> str:
-    """A long command with an option a line, as a shell takes it."""
-    return command.replace(" --", " \\\n    --")
+    return f"<h2>Where {escape(story.ours)} looks</h2>\n{figure_element(svg, described, escape(caption))}"
 
 
 def _repeat(story: Story) -> str:
     versions = ", ".join(f"{name} {version}" for name, version in story.versions.items())
     seeds = f"{story.seeds[0]} to {story.seeds[-1]}" if len(story.seeds) > 1 else str(story.seeds[0])
     facts = {"seeds": seeds, "versions": versions, "machine": story.machine}
-    listed = "".join(f"<dt>{name}</dt><dd>{escape(value)}</dd>" for name, value in facts.items())
     return (
         "<h2>How to repeat it</h2>\n"
-        f"<pre>{escape(_lines(story.command))}</pre>\n<dl>{listed}</dl>\n"
+        f"<pre>{escape(broken_lines(story.command))}</pre>\n{fact_list(facts)}\n"
         "<p>The same version on the same kind of machine gives the same numbers, whatever the number of threads; only "
         "the speeds differ. The figures are also in <code>figures/</code> as SVG and PDF, all numbers in "
         "<code>result.json</code>. Intervals are Student's, over seeds. Learners are compared seed by seed.</p>"

@@ -25,7 +25,7 @@ def ratio_table(story: Story) -> str:
         values = [*(ratios[row.learner, world] for world in story.worlds), row.ratio]
         cells = [_shaded(value) for value in values]
         body.append(_row(story, row.learner, cells, best=False))
-    return _table(head, body)
+    return table(head, body)
 
 
 def standing_table(story: Story, world: str) -> str:
@@ -37,7 +37,7 @@ def standing_table(story: Story, world: str) -> str:
     head += ["ratio", "more than ours (95 % interval)", "rounds/s"]
     leader = next((row.learner for row in rows if story.rivals[row.learner]), None)
     body = [_row(story, row.learner, _cells(row, tampered), best=row.learner == leader) for row in rows]
-    return _table(head, body)
+    return table(head, body)
 
 
 def number(value: float) -> str:
@@ -81,6 +81,7 @@ def _row(story: Story, learner: str, cells: Sequence[str], *, best: bool) -> str
     return f'<tr class="{kinds}"><td>{escape(learner)}</td>{"".join(cells)}</tr>'
 
 
-def _table(head: Sequence[str], body: Sequence[str]) -> str:
+def table(head: Sequence[str], body: Sequence[str]) -> str:
+    """A table under the titles ``head``; ``body`` has a ``<tr>`` for each row."""
     titles = "".join(f'<th scope="col">{escape(title)}</th>' for title in head)
     return f'<div class="wide"><table><thead><tr>{titles}</tr></thead><tbody>{"".join(body)}</tbody></table></div>'

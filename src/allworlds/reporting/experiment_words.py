@@ -1,0 +1,223 @@
+"""What the report of an experiment tells, and its sentences: the answer, with its numbers, whatever they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from allworlds.experiments.panels import Line, Panel
+from allworlds.experiments.slopes import LEAST_POINTS, Slope
+from allworlds.reporting.tables import between, number
+from allworlds.reporting.words import counted
+from allworlds.simulation.comparison import LEAST_REGRET
+
+AXES = {"horizon": "horizon T", "n_cliques": "number of cliques K", "budget": "corruption budget C", "n_arms": "arms N"}
+LETTERS = {"horizon": "T", "n_cliques": "K", "budget": "C", "n_arms": "N"}
+MEASURED = {
+    "pseudo_regret": "regret",
+    "clean_regret": "regret on clean losses",
+    "realised_regret": "realised regret",
+    "corruption": "corruption",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Sweep:
+    """A run of an experiment, finished or not, for figures and page."""
+
+    name: str
+    question: str
+    about: str
+    claim: str | None
+    x: str
+    """The column along the axis."""
+    y: str
+    panels: tuple[Panel, ...]
+    done: int
+    total: int
+    failures: tuple[Mapping[str, Any], ...]
+    """Title, attempts and error of each cell that failed."""
+    command: str
+    """What repeats it."""
+    facts: Mapping[str, str]
+    """Versions, machine and the like."""
+
+    @property
+    def axis(self) -> str:
+        """What lies along the axis, for people."""
+        return AXES.get(self.x, self.x.replace("_", " ").replace(".", " "))
+
+    @property
+    def letter(self) -> str:
+        """The same as one letter, or a word where there is none."""
+        return LETTERS.get(self.x, self.x.rpartition(".")[2].replace("_", " "))
+
+    @property
+    def measured(self) -> str:
+        """What is measured."""
+        return MEASURED.get(self.y, self.y)
+
+
+def how_much(sweep: Sweep) -> str:
+    """How much of the run is there."""
+    if sweep.done == sweep.total:
+        return f"all {counted(sweep.total, 'cell')} are finished"
+    left = sweep.total - sweep.done - len(sweep.failures)
+    failed = f", {len(sweep.failures)} failed" if sweep.failures else ""
+    return f"{sweep.done:,} of {counted(sweep.total, 'cell')} are finished{failed}, {left:,} to go"
+
+
+def answers(sweep: Sweep) -> list[str]:
+    """A sentence for each panel and one over all where learners are ranked in several; about what is finished."""
+    if not sweep.panels:
+        return ["No cell is finished yet, so there is no answer."]
+    over_all = _over_all(sweep.panels) if all(p.kind in ("curves", "names") for p in sweep.panels) else None
+    ranked = all(panel.kind == "curves" for panel in sweep.panels)
+    if over_all is not None and (ranked or _one_line_a_name(sweep.panels)):
+        return [over_all]
+    return [panel_answer(sweep, panel) for panel in sweep.panels]
+
+
+def panel_answer(sweep: Sweep, panel: Panel) -> str:
+    """What one panel says, first of all about its first line."""
+    said = _said(sweep, panel)
+    return f"In “{panel.name}”, {said}" if panel.name else said[0].upper() + said[1:]
+
+
+def _said(sweep: Sweep, panel: Panel) -> str:
+    first = panel.lines[0]
+    if panel.kind == "power":
+        return _power(sweep, first)
+    if panel.kind == "doubling":
+        return _doubling(sweep, first)
+    if panel.kind == "curves" or all(len(line.points) == 1 for line in panel.lines):
+        return _ranks(sweep, panel)
+    shown = "; ".join(f"{number(p.mean.mean)} ({between(p.mean)}) at {place_text(p.x)}" for p in first.points)
+    return f"the mean {sweep.measured} of {first.name} is {shown}."
+
+
+def slope_text(slope: Slope | None, digits: int = 2) -> str:
+    """A slope with its interval.
+
+    >>> slope_text(Slope(0.5, 0.4, 0.6, 5, 0)), slope_text(Slope(-0.5, None, None, 5, 0))
+    ('0.50 [0.40, 0.60]', '−0.50 [no interval]')
+    """
+    if slope is None:
+        return "–"
+    value, low, high = (None if n is None else f"{n:.{digits}f}".replace("-", "−") for n in slope[:3])
+    return f"{value} [no interval]" if low is None or high is None else f"{value} [{low}, {high}]"
+
+
+def _slope_said(slope: Slope, digits: int = 2) -> str:
+    """The same for a sentence."""
+    value, low, high = (None if n is None else f"{n:.{digits}f}".replace("-", "−") for n in slope[:3])
+    return f"{value} (no interval)" if low is None or high is None else f"{value} (95 % interval {low} to {high})"
+
+
+def verdict(slope: Slope, theory: float) -> str:
+    """How a measured slope stands to the theory's, as far as two decimals tell.
+
+    >>> verdict(Slope(0.44, 0.40, 0.52, 5, 0), 0.5)
+    'which agrees with the slope 0.5 of theory'
+    """
+    if slope.low is None or slope.high is None:
+        return f"too uncertain to hold against the slope {theory:g} of theory"
+    if round(slope.low, 2) > theory:
+        return f"above the slope {theory:g} of theory: not confirmed at this size"
+    if round(slope.high, 2) < theory:
+        return f"below the slope {theory:g} of theory"
+    return f"which agrees with the slope {theory:g} of theory"
+
+
+def which_slope(panel: Panel, letter: str) -> str:
+    """What slopes are fitted to, in a few words."""
+    return f"the excess over {letter} = 0" if panel.of_excess else "the mean itself"
+
+
+def _power(sweep: Sweep, line: Line) -> str:
+    of = f"the excess of {line.name} over {sweep.letter} = 0" if line.base else f"the {sweep.measured} of {line.name}"
+    slope = line.slope
+    if slope is None:
+        return f"{of} has fewer than {LEAST_POINTS} points with a logarithm, so there is no slope yet{_raw(line)}."
+    said = f"{of} grows with {sweep.letter} with slope {_slope_said(slope)} on logarithmic axes"
+    if line.theory == 0.0 and line.late is not None:
+        low, high = float(line.points[-2].x), float(line.points[-1].x)
+        said += f", and {_slope_said(line.late)} from {low:,.0f} to {high:,.0f}; theory says a logarithm, whose slope "
+        said += "falls towards 0"
+    elif line.theory is not None:
+        said += f"; theory says {line.theory:g}" if _bent(line) else f", {verdict(slope, line.theory)}"
+    if slope.left_out:
+        said += f" ({counted(slope.left_out, 'point')} without a positive excess left out)"
+    return f"{said}{_raw(line)}{_bent(line)}."
+
+
+def _bent(line: Line) -> str:
+    """A warning where the points do not lie on a line: two intervals or more miss it."""
+    if line.missed is None or line.missed < 2:
+        return ""
+    return f"; the intervals of {line.missed} of {len(line.points)} points miss the line, so this is no clean power law"
+
+
+def _raw(line: Line) -> str:
+    if line.base is None or line.raw is None:
+        return ""
+    at_zero = number(line.base.mean.mean)
+    return f"; without subtracting the {at_zero} at 0, the slope is {_slope_said(line.raw)}"
+
+
+def _doubling(sweep: Sweep, line: Line) -> str:
+    if line.slope is None:
+        return f"the {sweep.measured} of {line.name} has fewer than {LEAST_POINTS} points, so there is no slope yet."
+    ends = [f"{number(point.mean.mean)} at {place_text(point.x)}" for point in (line.points[0], line.points[-1])]
+    missed = (
+        "" if line.missed is None else f"; the intervals of {line.missed} of {len(line.points)} points miss the line"
+    )
+    return (
+        f"the {sweep.measured} of {line.name} grows by {_slope_said(line.slope, 1)} with every doubling of the "
+        f"{sweep.letter}, from {ends[0]} to {ends[1]}{missed}."
+    )
+
+
+def place_text(x: float | str) -> str:
+    """A place on the axis.
+
+    >>> place_text("a graph"), place_text(1e6), place_text(0.125)
+    ('a graph', '1,000,000', '0.125')
+    """
+    return x if isinstance(x, str) else f"{x:,.0f}" if x == round(x) else f"{x:g}"
+
+
+def _ranks(sweep: Sweep, panel: Panel) -> str:
+    ranked = sorted(panel.lines, key=lambda line: line.points[-1].mean.mean)
+    least, most = ranked[0], ranked[-1]
+    said = f"{least.name} has the least mean {sweep.measured}, {_with_interval(least)}"
+    return f"{said}." if len(ranked) == 1 else f"{said}; {most.name} the most, {_with_interval(most)}."
+
+
+def _with_interval(line: Line) -> str:
+    mean = line.points[-1].mean
+    return f"{number(mean.mean)} ({between(mean)})"
+
+
+def _one_line_a_name(panels: Sequence[Panel]) -> bool:
+    return all(len(line.points) == 1 for panel in panels for line in panel.lines)
+
+
+def _over_all(panels: Sequence[Panel]) -> str | None:
+    """Each line's largest ratio to the best of a panel: the smallest of these, the next, and the largest."""
+    worst: dict[str, tuple[float, str]] = {}
+    compared = 0
+    for panel in panels:
+        ends = {line.name: line.points[-1].mean.mean for line in panel.lines}
+        best = min(ends.values())
+        compared += best >= LEAST_REGRET
+        for name, end in ends.items() if best >= LEAST_REGRET else ():
+            worst[name] = max(worst.get(name, (0.0, "")), (end / best, panel.name))
+    if compared < 2:
+        return None
+    order = sorted(worst, key=lambda name: worst[name][0])
+    said = f"Over {compared} settings, {order[0]} has at most {worst[order[0]][0]:.2f} times the least mean regret"
+    if len(order) > 2:
+        said += f", {order[1]} {worst[order[1]][0]:.2f} times"
+    return f"{said}; the most, {worst[order[-1]][0]:.1f} times, has {order[-1]} ({worst[order[-1]][1]})."
