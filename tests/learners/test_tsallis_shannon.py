@@ -204,7 +204,8 @@ def test_a_head_start_slows_rate_and_running_mean_as_if_so_many_rounds_had_been_
     ticket = learner.draw(state, 0.3, 0.6)
     learner.update(state, ticket, np.ones(learner.observes(ticket.arm).size))
     assert learner.draw(state, 0.3, 0.6).baseline == pytest.approx(0.5 + 0.5 / 101.0)
-    exact = solve_ftrl(cover, learner.cumulative_losses(state), constants.eta0 / math.sqrt(101.0), constants)
+    now = learner.constants_now(state)
+    exact = solve_ftrl(cover, learner.cumulative_losses(state), constants.eta0 / math.sqrt(101.0), now)
     assert learner.distribution(state) == pytest.approx(exact.distribution, rel=1e-9)
 
 

@@ -114,8 +114,9 @@ class Constants:
     def practical(cls, cover: CliqueCover) -> Constants:
         """The default: kappa 1/4, a rate that grows with the entropy's range, a small barrier, a baseline.
 
-        A head start of 300 rounds keeps early luck from weighing much. The barrier buys exploration in case losses vary as much as they can; where they vary less, less is enough.
-        No theorem covers this setting: it is measured, not proved (``benchmarks/regret.py``).
+        A head start of 300 rounds keeps early luck from weighing much. The barrier buys exploration in case losses vary
+        as much as they can; where they vary less, less is enough. No theorem covers this setting: it is measured, not
+        proved (``benchmarks/regret.py``).
         """
         check_cover(cover)
         alpha = sharp_alphas(cover.sizes, 0.25)

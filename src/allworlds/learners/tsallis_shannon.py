@@ -401,7 +401,7 @@ def restore(state: State, temperature: Floats, reference: Floats) -> None:
 
 @lean_jit
 def set_rates(state: State) -> None:
-    """``eta0 / (t + head start)**power``, and a barrier that follows the variance of the losses incurred down to its floor."""
+    """``eta0 / (t + head start)**power``, and a barrier that follows the variance of the losses down to its floor."""
     clock, rates = state.clock, state.rates
     t = clock[ROUND] + rates.head_start
     clock[RATE] = rates.eta0 / (math.sqrt(t) if rates.power == 0.5 else t**rates.power)
