@@ -35,7 +35,7 @@ def test_importing_the_package_loads_nothing_heavy():
     [
         ["--help"],
         ["--version"],
-        *([name, "--help"] for name in ("race", "run", "resume", "status", "verify", "figure", "cover")),
+        *([name, "--help"] for name in ("race", "run", "resume", "status", "verify", "figure", "cover", "bench")),
     ],
 )
 def test_help_and_version_load_neither_numpy_nor_numba_nor_matplotlib(arguments):
