@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from allworlds.reporting.canvas import blank, house_style
@@ -26,10 +27,15 @@ AXES = {
     "by cliques": "cliques K, of 10 arms each",
     "by size": "arms of a clique, in 10 cliques",
 }
+TITLES = {
+    "by arms": "More cliques of more arms",
+    "by cliques": "More cliques",
+    "by size": "Larger cliques",
+}
 
 
 def bench_figure(bars: Bars, curves: Curves, others: Mapping[str, float]) -> Figure:
-    """Four panels, those without numbers left out: bars by size, growth, and everything else at 10 x 10.
+    """Two panels a row, those without numbers left out: bars by size, growth, and everything else at 10 x 10.
 
     ``bars[size][learner]`` and ``curves[way][learner] = [(x, y), ...]`` are seconds a round, as is ``others[name]``.
 
@@ -37,21 +43,17 @@ def bench_figure(bars: Bars, curves: Curves, others: Mapping[str, float]) -> Fig
     >>> [ax.get_title(loc="left") for ax in figure.axes]
     ['A round of the compiled loop']
     """
-    kinds = [("bars", "")] * bool(bars) + [("curve", way) for way in curves] + [("others", "")] * bool(others)
     with house_style():
-        columns = min(2, max(1, len(kinds)))
-        rows = max(1, -(-len(kinds) // columns))
-        figure = blank(5.4 * columns, 3.6 * rows)
-        axes = figure.subplots(rows, columns, squeeze=False).ravel()
-        for ax, (kind, way) in zip(axes, kinds, strict=False):
-            if kind == "bars":
-                draw_bars(ax, bars)
-            elif kind == "curve":
-                draw_growth(ax, way, curves[way])
-            else:
-                draw_others(ax, others)
-        for ax in axes[len(kinds) :]:
-            ax.remove()
+        panels: list[Callable[[Axes], Axes]] = [partial(draw_bars, bars=bars)] if bars else []
+        panels += [partial(draw_growth, way=way, lines=lines) for way, lines in curves.items()]
+        panels += [partial(draw_others, others=others)] if others else []
+        rows = max(1, -(-len(panels) // 2))
+        figure = blank(10.8, 3.6 * rows)
+        grid = figure.add_gridspec(rows, 2)
+        for place, draw in enumerate(panels):
+            row, column = divmod(place, 2)
+            alone = column == 0 and place == len(panels) - 1
+            draw(figure.add_subplot(grid[row, :] if alone else grid[row, column]))
     return figure
 
 
@@ -66,7 +68,8 @@ def draw_bars(ax: Axes, bars: Bars) -> Axes:
             if name in group
         ]
         ax.bar([x for x, _ in at], [y for _, y in at], width=0.92 * width, color=STYLES[name].colour, label=name)
-    ax.set_xticks(range(len(bars)), [f"{size} arms" for size in bars])
+    ax.set_xticks(range(len(bars)), list(bars))
+    ax.set_xlabel("cliques x arms of each")
     _finish(ax, "A round of the compiled loop")
     ax.legend(frameon=False, fontsize=8.5)
     return ax
@@ -82,7 +85,7 @@ def draw_growth(ax: Axes, way: str, lines: Mapping[str, Curve]) -> Axes:
         )
     ax.set_xscale("log")
     ax.set_xlabel(AXES.get(way, way))
-    _finish(ax, "How a round grows")
+    _finish(ax, TITLES.get(way, way))
     ax.legend(frameon=False, fontsize=8.5)
     return ax
 
@@ -90,15 +93,20 @@ def draw_growth(ax: Axes, way: str, lines: Mapping[str, Curve]) -> Axes:
 def draw_others(ax: Axes, others: Mapping[str, float]) -> Axes:
     """Seconds a round of everything that was measured at one size, the fastest on top."""
     ranked = sorted(others.items(), key=lambda item: -item[1])
-    colours = [STYLES[name].colour if name in STYLES else "#56B4E9" for name, _ in ranked]
-    ax.barh([name for name, _ in ranked], [value for _, value in ranked], color=colours, height=0.7)
+    colours = [
+        STYLES[name].colour if name in STYLES else OURS if name.startswith("allworlds") else "#56B4E9"
+        for name, _ in ranked
+    ]
+    ax.barh(
+        [name.replace(" --", "\n--") for name, _ in ranked], [value for _, value in ranked], color=colours, height=0.7
+    )
     for place, (_, value) in enumerate(ranked):
         ax.text(value, place, f"  {_seconds(value)}", va="center", fontsize=8)
     ax.set_xscale("log")
     ax.set_xlim(min(others.values()) / 3.0, max(others.values()) * 30.0)
     ax.set_xlabel("seconds a round")
     ax.tick_params(axis="y", labelsize=8.5)
-    ax.set_title("What else one would do, 10x10 arms", loc="left")
+    ax.set_title("What else one would do, 10 cliques of 10 arms", loc="left")
     ax.spines[["top", "right"]].set_visible(False)
     return ax
 

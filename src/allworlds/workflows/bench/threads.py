@@ -44,21 +44,16 @@ def measure_threads(scale: Scale) -> Iterator[Row]:
 @contextlib.contextmanager
 def _null_process(size: Size) -> Iterator[subprocess.Popen[str]]:
     """A process with the null learner, compiled and waiting for work."""
-    meeting_size = (size.n_cliques, size.size, size.rounds)
-    process = subprocess.Popen(
-        command("loop", FIRST_FLOOR, *meeting_size),
+    started = subprocess.Popen(
+        command("loop", FIRST_FLOOR, size.n_cliques, size.size, size.rounds),
         env=environment(),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
     )
-    try:
+    with started as process:  # closes its standard input, at whose end it ends, and waits
         _hear(process)
         yield process
-    finally:
-        assert process.stdin is not None
-        process.stdin.close()
-        process.wait()
 
 
 def _wait_for(work: list[tuple[subprocess.Popen[str], int]]) -> float:
