@@ -149,6 +149,13 @@ def test_the_files_hold_the_same_numbers_and_the_page_gets_the_table(tmp_path):
     assert "| lazy step | 2x3 |" in files[0].read_text(encoding="utf-8")
 
 
+def test_a_table_from_a_busy_machine_says_so():
+    result = run_bench(TINY, ["rounds"])
+    assert "other work was running" in as_markdown(replace(result, load=(2.0, 2.0)))
+    assert "other work was running" not in as_markdown(replace(result, load=(0.1, 1.0)))
+    assert "load average" not in as_markdown(replace(result, load=(None, None)))
+
+
 def test_a_page_without_marks_is_refused_and_nothing_is_written(tmp_path):
     page = tmp_path / "page.md"
     page.write_text("no marks", encoding="utf-8")

@@ -6,6 +6,8 @@ from allworlds.workflows.bench.loops import LAZY, SECOND_FLOOR
 from allworlds.workflows.bench.result import BenchResult
 from allworlds.workflows.bench.rows import Row, ratio, value_of
 
+QUIET = 0.5
+"""A load average before the run up to which the machine was the benchmark's own."""
 TITLES = {
     "rounds": "The compiled loop, practical constants, Bernoulli losses",
     "solvers": "General solvers on the same argmin",
@@ -79,6 +81,8 @@ def _about(result: BenchResult) -> str:
     machine, load = result.machine, result.load
     libraries = ", ".join(f"{name} {version}" for name, version in result.versions.items())
     busy = "" if None in load else f"; load average {load[0]} before and {load[1]} after"
+    if load[0] is not None and load[0] > QUIET:
+        busy += " (other work was running: ratios near a goal, and those of threads, decide nothing)"
     return (
         f"A {result.scale} run of {result.seconds:.0f} s, `scripts/bench`: {machine['processor']}, "
         f"{machine['cores']} cores, {machine['system']}{busy}. Versions: {libraries}."
