@@ -14,6 +14,7 @@ import pytest
 
 import allworlds
 
+COMMANDS = ("race", "run", "resume", "status", "report", "verify", "figure", "cover", "bench")
 ROOT = Path(__file__).resolve().parent.parent
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
@@ -35,7 +36,10 @@ def test_importing_the_package_loads_nothing_heavy():
     [
         ["--help"],
         ["--version"],
-        *([name, "--help"] for name in ("race", "run", "resume", "status", "report", "verify", "figure", "cover")),
+        *(
+            [name, "--help"]
+            for name in ["race", "run", "resume", "status", "report", "verify", "figure", "cover", "bench"]
+        ),
     ],
 )
 def test_help_and_version_load_neither_numpy_nor_numba_nor_matplotlib(arguments):

@@ -162,7 +162,7 @@ class TsallisShannon(Learner):
             sums=sums,
             rates=Rates(c.beta, c.gamma, c.eta0, c.power, c.beta_floor, c.head_start, c.estimator == "baseline"),
         )
-        set_rates(state)
+        set_rates(state.clock, state.rates)
         restore(state, start.even, state.clock[RATE] / start.even)
         resolve(state)
         return state
@@ -343,9 +343,9 @@ def update(state: State, ticket: Ticket, losses: Floats) -> None:
         if state.order[start + j] == ticket.arm:
             incurred = losses[j]
     state.table[place(ticket.clique) + LOWEST] = lowest
-    _follow(state.clock, state.rates.head_start, incurred)
+    follow(state.clock, state.rates.head_start, incurred)
     state.clock[ROUND] += 1.0
-    set_rates(state)
+    set_rates(state.clock, state.rates)
     read_clique(state, ticket.clique, state.clock[RATE] * state.table[place(ticket.clique) + COOLNESS])
     resolve(state)
 
@@ -380,7 +380,7 @@ def resolve(state: State) -> None:
 
 
 @lean_jit
-def _follow(clock: NDArray[np.float64], head_start: float, incurred: float) -> None:
+def follow(clock: NDArray[np.float64], head_start: float, incurred: float) -> None:
     """Running mean and variance of the losses incurred."""
     step = 1.0 / min(clock[ROUND] + head_start + 1.0, WINDOW)
     before = incurred - clock[MEAN]
@@ -400,9 +400,8 @@ def restore(state: State, temperature: Floats, reference: Floats) -> None:
 
 
 @lean_jit
-def set_rates(state: State) -> None:
+def set_rates(clock: Floats, rates: Rates) -> None:
     """``eta0 / (t + head start)**power``, and a barrier that follows the variance of the losses down to its floor."""
-    clock, rates = state.clock, state.rates
     t = clock[ROUND] + rates.head_start
     clock[RATE] = rates.eta0 / (math.sqrt(t) if rates.power == 0.5 else t**rates.power)
     clock[BARRIER] = rates.beta * min(1.0, max(rates.beta_floor, 4.0 * clock[VARIANCE]))

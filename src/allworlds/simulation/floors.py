@@ -93,7 +93,7 @@ class Toll(Null):
     """The arithmetic that the paper's learner cannot avoid, and none of its sense."""
 
     name: ClassVar[str] = "toll"
-    saved: ClassVar[tuple[str, ...]] = ("clock", "sums", "weights")
+    saved: ClassVar[tuple[str, ...]] = ("clock", "sums", "weights", "masses")
 
     def init(self) -> TollState:  # type: ignore[override]
         """Equal weights, equal masses."""

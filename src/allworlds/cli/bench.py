@@ -1,0 +1,109 @@
+"""``allworlds bench``: how fast a round is, beside floors, solvers and other packages."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from allworlds.cli.progress import progress
+from allworlds.cli.sentences import sentences
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from allworlds.workflows.bench import BenchResult
+    from allworlds.workflows.bench.goals import Goal
+
+
+def bench(
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Fewer sizes, rounds and repeats: minutes instead of many.")
+    ] = False,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for bench.md, bench.json and bench.svg.", show_default="none")
+    ] = None,
+    page: Annotated[
+        Path | None, typer.Option(help="With --out: a Markdown page whose marked part becomes the table.")
+    ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(help="A part: rounds, solvers, rivals, scaling, threads, memory or start; repeat for several."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")] = False,
+) -> None:
+    """Measure the lazy step against two floors, the exact step, general solvers and other packages, in one run.
+
+    Prints every goal with what was measured. A goal that is missed is said, and is no error.
+    """
+    with sentences():
+        from allworlds.errors import InvalidParameter
+        from allworlds.workflows.bench import FULL, QUICK, run_bench, write_result
+
+        if page is not None and out is None:
+            raise InvalidParameter(f"'{page}' shows the figure of a folder; give --out too")
+        if out is not None:
+            from allworlds.reporting.canvas import house_style
+
+            with house_style():  # refuses where figures cannot be drawn
+                pass
+        with progress(plainly="parts") as on_progress:
+            result = run_bench(QUICK if quick else FULL, only, on_progress)
+        files = () if out is None else write_result(result, out, page)
+        if as_json:
+            typer.echo(json.dumps(result.to_dict(), allow_nan=False))
+            return
+        _print_result(result, all_goals=not only)
+        for file in files:
+            typer.echo(f"wrote {file}")
+
+
+def _print_result(result: BenchResult, *, all_goals: bool) -> None:
+    from rich.console import Console
+
+    screen = Console(highlight=False)
+    screen.print(_rows(result))
+    goals = [goal for goal in result.goals if all_goals or goal.measured is not None]
+    if goals:
+        screen.print(_goals(goals))
+
+
+def _rows(result: BenchResult) -> Table:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    from allworlds.workflows.bench.page import TITLES, amount, compared, number
+
+    table = Table("what", "K x size", box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
+    for name in ("median", "ratio"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("", ratio=1, overflow="fold")
+    part = None
+    for row in result.rows:
+        if row.part != part:
+            part = row.part
+            table.add_section()
+            table.add_row(Text(TITLES[part], style="bold"))
+        cells = (row.name, row.size, amount(row.value, row.unit), number(compared(result, row)), row.note)
+        table.add_row(*map(Text, cells))
+    return table
+
+
+def _goals(goals: list[Goal]) -> Table:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    from allworlds.workflows.bench.page import number
+
+    table = Table("goal", "wanted", box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
+    table.add_column("measured", justify="right", no_wrap=True)
+    table.add_column("", no_wrap=True)
+    styles = {True: "green", False: "bold red", None: "yellow"}
+    for goal in goals:
+        verdict = Text(goal.verdict, style=styles[goal.reached])
+        table.add_row(Text(goal.work), Text(goal.wanted), number(goal.measured), verdict)
+    return table

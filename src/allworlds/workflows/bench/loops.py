@@ -1,0 +1,66 @@
+"""Rounds of the compiled loop: two floors, the lazy step, the exact step; and how they grow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from allworlds.graphs import clique_cover, disjoint_cliques
+from allworlds.learners import Learner, TsallisShannon
+from allworlds.simulation import play
+from allworlds.simulation.exact_step import ExactStep
+from allworlds.simulation.floors import Null, Toll
+from allworlds.workflows.bench.config import GAP, Scale, Size
+from allworlds.workflows.bench.rows import Row, Task, median_row, take_turns
+from allworlds.worlds import World, one_good_arm
+
+FIRST_FLOOR, SECOND_FLOOR, LAZY, EXACT = "first floor (null)", "second floor", "lazy step", "exact step"
+KINDS: dict[str, Any] = {FIRST_FLOOR: Null, SECOND_FLOOR: Toll, LAZY: TsallisShannon, EXACT: ExactStep}
+
+
+def meeting(name: str, size: Size) -> tuple[Learner, World]:
+    """A learner of the loop and the world of all measurements."""
+    cover = clique_cover(disjoint_cliques(size.n_cliques, size.size))
+    return KINDS[name](cover), one_good_arm(size.n_arms, gap=GAP)
+
+
+def time_loops(scale: Scale) -> Iterator[Row]:
+    """Seconds a round of the floors and of both steps, at every size."""
+    for size in scale.loops:
+        yield from _timed("rounds", size, tuple(KINDS), scale.repeats)
+
+
+def time_growth(scale: Scale) -> Iterator[Row]:
+    """The same against N, against K and against the size of a clique, with the bytes of the lazy state."""
+    ways = {"by arms": scale.by_arms, "by cliques": scale.by_cliques, "by size": scale.by_size}
+    for way, sizes in ways.items():
+        for size in sizes:
+            yield from _timed(way, size, (SECOND_FLOOR, LAZY, EXACT), min(3, scale.repeats))
+            learner, _ = meeting(LAZY, size)
+            yield Row(way, LAZY, str(size), "bytes", float(bytes_of(learner.init())))
+
+
+def bytes_of(state: Any) -> int:
+    """The bytes of all arrays of a state, whatever tuples they are in.
+
+    >>> bytes_of((np.zeros(3), (np.zeros(2), 1.0)))
+    40
+    """
+    if isinstance(state, tuple):
+        return sum(bytes_of(part) for part in state)
+    return int(state.nbytes) if isinstance(state, np.ndarray) else 0
+
+
+def _timed(part: str, size: Size, names: tuple[str, ...], repeats: int) -> Iterator[Row]:
+    rounds = {name: size.exact_rounds if name == EXACT else size.rounds for name in names}
+    tasks = {name: _task(name, size, rounds[name]) for name in names if rounds[name]}
+    for name, values in take_turns(tasks, repeats).items():
+        yield median_row(part, name, str(size), "s/round", values, f"{rounds[name]:,} rounds")
+
+
+def _task(name: str, size: Size, rounds: int) -> Task:
+    learner, world = meeting(name, size)
+    play(learner, world, 2)  # compiles
+    return lambda: play(learner, world, rounds, seed=1).seconds / rounds

@@ -1,0 +1,164 @@
+"""Learners of other packages, as their users play them: round by round from Python.
+
+They solve easier problems (no side observations, or no guarantee in hostile worlds), so this says what a round costs
+there, not who learns better. Each plays in a process of its own; what does not install, crashes or does not end is
+skipped with a sentence.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from random import Random
+from typing import Any, NamedTuple
+
+from allworlds.agents import Agent
+from allworlds.graphs import clique_cover, disjoint_cliques
+from allworlds.learners import TsallisShannon
+from allworlds.workflows.bench.child import ChildFailed, ask
+from allworlds.workflows.bench.config import GAP, Scale
+from allworlds.workflows.bench.numpy_tsallis_inf import NumpyTsallisInf
+from allworlds.workflows.bench.rows import Row, median_row, take_turns
+
+Play = Callable[[], None]
+
+
+class Rival(NamedTuple):
+    """How to make one that plays a round a call, and how many cliques of how many arms it is given."""
+
+    make: Callable[[int, int], Play]
+    n_cliques: int = 10
+    size: int = 10
+    note: str = "sees one arm"
+
+
+def time_rivals(scale: Scale) -> Iterator[Row]:
+    """Seconds a round of every rival; they take turns."""
+    failures: dict[str, str] = {}
+
+    def one(name: str) -> float:
+        if name not in failures:
+            try:
+                return float(ask("rival", name, scale.rival_seconds, patience=scale.patience))
+            except ChildFailed as failure:
+                failures[name] = str(failure)
+        return float("nan")
+
+    names = list(RIVALS) if scale.rivals is None else list(scale.rivals)
+    spent = take_turns({name: lambda name=name: one(name) for name in names}, min(3, scale.repeats))  # type: ignore[misc]
+    for name, values in spent.items():
+        rival = RIVALS[name]
+        size = f"{rival.n_cliques}x{rival.size}"
+        if name in failures:
+            yield Row("rivals", name, size, "s/round", None, note=f"skipped: {failures[name]}")
+        else:
+            yield median_row("rivals", name, size, "s/round", values, rival.note)
+
+
+def play_rival(name: str, seconds: str) -> float:
+    """In a child: seconds a round, over about so many seconds and at least three rounds."""
+    rival = RIVALS[name]
+    play = rival.make(rival.n_cliques, rival.size)
+    play()
+    rounds, started = 0, time.perf_counter()
+    while rounds < 3 or time.perf_counter() - started < float(seconds):
+        play()
+        rounds += 1
+    return (time.perf_counter() - started) / rounds
+
+
+def bernoulli(n_arms: int) -> Callable[[int], float]:
+    """The world: the loss of an arm, 0 or 1."""
+    random, means = Random(1), [0.5 + GAP / 2] * n_arms
+    means[0] = 0.5 - GAP / 2
+    return lambda arm: float(random.random() < means[arm])
+
+
+def _agent(n_cliques: int, size: int) -> Play:
+    agent = Agent(TsallisShannon(clique_cover(disjoint_cliques(n_cliques, size))), seed=1)
+    loss = bernoulli(n_cliques * size)
+
+    def play() -> None:
+        decision = agent.choose()
+        agent.observe(decision, [loss(int(arm)) for arm in decision.observes])
+
+    return play
+
+
+def _numpy(n_cliques: int, size: int) -> Play:
+    learner, loss = NumpyTsallisInf(n_cliques * size), bernoulli(n_cliques * size)
+
+    def play() -> None:
+        arm = learner.choose()
+        learner.observe(arm, loss(arm))
+
+    return play
+
+
+def _smpybandits(n_cliques: int, size: int) -> Play:
+    from SMPyBandits.Policies import Exp3
+
+    policy, loss = Exp3(n_cliques * size, gamma=0.05), bernoulli(n_cliques * size)
+    policy.startGame()
+
+    def play() -> None:
+        arm = policy.choice()
+        policy.getReward(arm, 1.0 - loss(arm))
+
+    return play
+
+
+def _river(n_cliques: int, size: int) -> Play:
+    from river import bandit
+
+    arms, loss = list(range(n_cliques * size)), bernoulli(n_cliques * size)
+    policy = bandit.Exp3(gamma=0.05, seed=1)
+
+    def play() -> None:
+        arm = policy.pull(arms)
+        policy.update(arm, 1.0 - loss(arm))
+
+    return play
+
+
+def _mabwiser(n_cliques: int, size: int) -> Play:
+    from mabwiser.mab import MAB, LearningPolicy
+
+    loss = bernoulli(n_cliques * size)
+    bandit = MAB(list(range(n_cliques * size)), LearningPolicy.ThompsonSampling(), seed=1)
+    bandit.fit([0], [1.0 - loss(0)])
+
+    def play() -> None:
+        arm = bandit.predict()
+        bandit.partial_fit([arm], [1.0 - loss(arm)])
+
+    return play
+
+
+def _vowpal_wabbit(n_cliques: int, size: int) -> Play:
+    from vowpalwabbit import Workspace
+
+    n_arms, random = n_cliques * size, Random(2)
+    workspace, loss = Workspace("--cb_explore_adf --graph_feedback --quiet --random_seed 1"), bernoulli(n_arms)
+    edges = (f"{i},{j},1" for i in range(n_arms) for j in range(n_arms) if i // size == j // size)
+    shared = f"shared graph {' '.join(edges)} | s"
+
+    def play() -> None:
+        p: Any = workspace.predict([shared, *(f"| a{i}" for i in range(n_arms))])
+        arm = random.choices(range(n_arms), weights=p)[0]
+        labels = (f"{i}:{loss(i)}:{max(p[arm], 1e-6)} " if i // size == arm // size else "" for i in range(n_arms))
+        workspace.learn([shared, *(f"{label}| a{i}" for i, label in enumerate(labels))])
+
+    return play
+
+
+RIVALS = {
+    "allworlds.Agent": Rival(_agent, note="choose and observe from Python, sees a clique"),
+    "NumPy Tsallis-INF": Rival(_numpy),
+    "SMPyBandits Exp3": Rival(_smpybandits),
+    "river Exp3": Rival(_river),
+    "mabwiser Thompson": Rival(_mabwiser),
+    "Vowpal Wabbit --graph_feedback": Rival(
+        _vowpal_wabbit, 2, 5, "sees a clique; 10 arms: with 100, ten rounds did not end within five minutes"
+    ),
+}
