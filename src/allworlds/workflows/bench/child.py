@@ -1,4 +1,4 @@
-"""What is measured in a process of its own: ``python -m allworlds.workflows.bench.child WORK ARGUMENTS``.
+"""What is measured in a process of its own, started by :func:`ask` or :func:`command`.
 
 A process of its own has its own memory, its own threads and one core's worth of BLAS; a rival that crashes or never
 ends takes only itself along. Every answer is one line of JSON.
@@ -16,6 +16,7 @@ from typing import Any
 
 import allworlds
 
+PROGRAM = "import sys; from allworlds.workflows.bench.child import main; main(sys.argv[1:])"
 ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OPENBLAS", "OMP", "MKL", "NUMEXPR")}
 QUIET = {"TF_CPP_MIN_LOG_LEVEL": "3", "PYTHONWARNINGS": "ignore"}
 
@@ -26,7 +27,7 @@ class ChildFailed(Exception):
 
 def command(work: str, *arguments: object) -> list[str]:
     """What to start."""
-    return [sys.executable, "-m", "allworlds.workflows.bench.child", work, *map(str, arguments)]
+    return [sys.executable, "-c", PROGRAM, work, *map(str, arguments)]
 
 
 def environment() -> dict[str, str]:
@@ -72,7 +73,3 @@ def main(arguments: list[str]) -> None:
 
         answer = play_rival(*rest)
     print(json.dumps(answer))
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

@@ -14,7 +14,7 @@ class NumpyTsallisInf:
     >>> learner = NumpyTsallisInf(4)
     >>> learner.observe(2, 1.0)
     >>> learner.weights.round(3).tolist()
-    [0.306, 0.306, 0.082, 0.306]
+    [0.318, 0.318, 0.047, 0.318]
     """
 
     def __init__(self, n_arms: int, seed: int = 1) -> None:
