@@ -85,7 +85,7 @@ def tasks() -> Iterator[Task]:
 def corruption_tasks() -> Iterator[Task]:
     """Each attack, both budgets; asked: at most 1.5 times the best rival."""
     clean = aw.worlds.one_good_arm(100, 1 / 8, 50)
-    for attack in ("flip", "best-worst", "decoy-best", "spread", "periodic"):
+    for attack in ("flip", "best-worst", "decoy-best", "spread", "periodic", "all-worst"):
         for budget in (1000, 5000):
             world = aw.worlds.corrupted(clean, budget, attack)
             yield Task(f"{attack} {budget} 10x10", [10] * 10, world, 50_000, {"best rival": 1.5})

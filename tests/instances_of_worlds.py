@@ -29,7 +29,7 @@ CLEAN: dict[str, World] = {
     "random": worlds.random_sequence(N_ARMS, block=7),
     "recorded": worlds.recorded(np.random.default_rng(3).random((LONGEST, N_ARMS))),
 }
-ATTACKS = ["flip", "best-worst", "decoy-best", "spread", "periodic"]
+ATTACKS = ["flip", "best-worst", "decoy-best", "spread", "periodic", "all-worst"]
 
 
 def attacked(name: str, attack: str, budget: float = 20.0) -> World:

@@ -66,6 +66,17 @@ def test_the_other_attacks_change_one_arm_in_the_struck_rounds(name, attack):
     np.testing.assert_array_equal(everything.means, means)
 
 
+@KINDS
+def test_all_worst_makes_every_loss_one_in_the_struck_rounds(name):
+    world = attacked(name, "all-worst")
+    everything, rounds = bare(world, HORIZON), struck_rounds(world)
+    assert rounds.size > 0
+    losses, means = everything.clean_losses.copy(), everything.clean_means.copy()
+    losses[rounds - 1] = means[rounds - 1] = 1.0
+    np.testing.assert_array_equal(everything.losses, losses)
+    np.testing.assert_array_equal(everything.means, means)
+
+
 def test_attacks_at_once_strike_every_round_until_the_budget_is_spent():
     for attack in ("flip", "best-worst", "decoy-best"):
         rounds = struck_rounds(attacked("bernoulli", attack))

@@ -16,6 +16,7 @@ ATTACKS = {
     "decoy-best": "A bad arm loses 0 in every round until the budget is spent.",
     "spread": "The best arm loses 1 in some rounds, evenly over the whole run.",
     "periodic": "The best arm loses 1 in every second stretch of rounds until the budget is spent.",
+    "all-worst": "Every arm loses 1 until the budget is spent: it misleads rules that trust averages.",
 }
 
 
@@ -83,7 +84,8 @@ def about_world(story: Story, spec: str) -> str:
     if parsed.name == "corrupted":
         attack = str(parsed.options.get("attack", "best-worst"))
         sentences.append(f"{ATTACKS[attack]} The corruption spent is {rows[0].corruption:,.0f}.")
-        sentences.append("Regret stays low for as long as the tampering makes another arm the best in hindsight.")
+        if attack != "all-worst":
+            sentences.append("Regret stays low for as long as the tampering makes another arm the best in hindsight.")
     if rows[0].ratio is None:
         sentences.append(NO_RATIO)
     return " ".join(sentences)

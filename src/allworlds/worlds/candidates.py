@@ -15,8 +15,8 @@ from allworlds.worlds.nature import ALTERNATING, FLIP, NO_ATTACK, STATIONARY, SW
 def candidates_of(nature: Nature, horizon: int) -> NDArray[np.int64]:
     """Arms, sorted, with the lowest total mean after every round up to ``horizon``: as played, and clean.
 
-    A flip makes totals linear in the mean, so that only the ends count; the other attacks change one arm, so that
-    the victim and the best of the rest count. Drifting, random and recorded worlds need all arms.
+    A flip makes totals linear in the mean, so that only the ends count; the other attacks change one arm, or all
+    alike, so that the victim and the best of the rest count. Drifting, random and recorded worlds need all arms.
 
     >>> from allworlds.worlds import corrupted, stochastic
     >>> world = stochastic([0.5, 0.25, 0.75, 0.5])

@@ -13,6 +13,7 @@ from allworlds.errors import InvalidParameter
 from allworlds.worlds.base import World, change_nature
 from allworlds.worlds.checks import arm_of, between, whole
 from allworlds.worlds.nature import (
+    ALL_WORST,
     AT_ONCE,
     DRIFTING,
     EVENLY,
@@ -24,7 +25,7 @@ from allworlds.worlds.nature import (
     TABLE,
 )
 
-Attack = Literal["flip", "best-worst", "decoy-best", "spread", "periodic"]
+Attack = Literal["flip", "best-worst", "decoy-best", "spread", "periodic", "all-worst"]
 
 
 def corrupted(
@@ -43,6 +44,8 @@ def corrupted(
     - ``decoy-best``: the arm ``decoy`` (default: the worst) loses 0 until the budget is spent.
     - ``spread``: ``best-worst``, but evenly over the whole run.
     - ``periodic``: ``best-worst`` in every second stretch of ``period`` rounds.
+    - ``all-worst``: every arm loses 1 until the budget is spent. It takes no side, and is aimed at rules that trust
+      averages: afterwards whatever is tried first looks far better than all that was seen before.
 
     >>> from allworlds.worlds import stochastic
     >>> world = corrupted(stochastic([0.25, 0.75]), budget=100, attack="best-worst")
@@ -59,7 +62,7 @@ def corrupted(
     bait = _worst_arm(world) if decoy is None else arm_of(world.n_arms, decoy)
     nature = change_nature(
         world.nature,
-        attack={"flip": FLIP, "decoy-best": MAKE_BEST}.get(attack, MAKE_WORST),
+        attack={"flip": FLIP, "decoy-best": MAKE_BEST, "all-worst": ALL_WORST}.get(attack, MAKE_WORST),
         victim=bait if attack == "decoy-best" else world.best_arm,
         pace={"spread": EVENLY, "periodic": period}.get(attack, AT_ONCE),
     )

@@ -22,8 +22,8 @@ STATIONARY, ALTERNATING, SWITCHING, DRIFTING, RANDOM, TABLE = range(6)
 """Kinds: where the mean of a loss comes from."""
 BERNOULLI, BETA, DETERMINISTIC, GAUSSIAN = range(4)
 """Noises: how a loss is drawn around its mean."""
-NO_ATTACK, FLIP, MAKE_WORST, MAKE_BEST = range(4)
-"""Attacks: all losses become ``1 - l``; the victim loses 1; the victim loses 0."""
+NO_ATTACK, FLIP, MAKE_WORST, MAKE_BEST, ALL_WORST = range(5)
+"""Attacks: all losses become ``1 - l``; the victim loses 1; the victim loses 0; everyone loses 1."""
 AT_ONCE, EVENLY = 0, -1
 """Paces of an attack; a number above 0 is a period."""
 
@@ -158,6 +158,8 @@ def tampered(now: Hour, arm: int, value: float) -> float:
     """What the attack makes of a loss, or of its mean."""
     if now.attack == FLIP:
         return 1.0 - value
+    if now.attack == ALL_WORST:
+        return 1.0
     if now.attack == NO_ATTACK or arm != now.victim:
         return value
     return 1.0 if now.attack == MAKE_WORST else 0.0
@@ -181,18 +183,20 @@ def lay_bare(nature: Nature, seed: int, round: int, arms: NDArray[np.int64], row
 
 @lean_jit
 def corruption_of(now: Hour, means: NDArray[np.float64], centres: NDArray[np.float64], seed: int) -> float:
-    """``max_i |l_i - l~_i|`` of one round [EK21, section 2]; reads all arms only for flips of inner losses."""
+    """``max_i |l_i - l~_i|`` of one round [EK21, section 2]; reads all arms only where all may change by a part."""
     if now.attack == NO_ATTACK:
         return 0.0
     if now.attack == FLIP and now.noise == BERNOULLI:
         return 1.0
-    if now.attack != FLIP:
+    if now.attack == MAKE_WORST or now.attack == MAKE_BEST:
         loss = clean_loss(now, clean_mean(now, means, seed, now.victim), centres, seed, now.victim)
         return abs(tampered(now, now.victim, loss) - loss)
     worst = 0.0
     for arm in range(centres.size):
         loss = clean_loss(now, clean_mean(now, means, seed, arm), centres, seed, arm)
-        worst = max(worst, abs(1.0 - 2.0 * loss))
+        worst = max(worst, abs(tampered(now, arm, loss) - loss))
+        if worst == 1.0:
+            break
     return worst
 
 

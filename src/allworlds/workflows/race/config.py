@@ -20,7 +20,10 @@ WORLDS = (
 LEARNERS = ("tsallis-shannon", "tsallis-shannon-paper", "tsallis-inf", "exp3-ix", "ucb-n", "thompson-n")
 MORE_WORLDS = (
     "stochastic:gap=0.0625",
-    *(f"corrupted:attack={attack},budget=1000,gap=0.125" for attack in ("flip", "decoy-best", "spread", "periodic")),
+    *(
+        f"corrupted:attack={attack},budget=1000,gap=0.125"
+        for attack in ("flip", "decoy-best", "spread", "periodic", "all-worst")
+    ),
     "switching:gap=0.25",
     "drifting",
     "random",
