@@ -120,15 +120,20 @@ def test_a_kill_while_a_part_is_written_leaves_no_part(plan, tmp_path, monkeypat
         assert list(store.parts.iterdir()) == []
 
 
-def test_a_part_of_another_version_is_not_taken_over(plan, tmp_path, monkeypatch):
+def test_what_is_not_of_this_run_is_not_taken_over_and_not_touched(plan, tmp_path, monkeypatch):
     folder = new_folder(tmp_path / "out")
     monkeypatch.setattr(parts_module, "code", lambda: "0.0.1+abc")
     parts_module.write_part(folder / "parts", [play_cell(plan.cells[0], plan.workshop)])
     monkeypatch.undo()
+    (folder / "parts" / "thesis.docx").write_bytes(b"years of work")
+    before = {path.name: path.read_bytes() for path in (folder / "parts").iterdir()}
     with Store(folder) as store:
         store.add(plan.cells)
-        assert store.mend() == []
-        assert list(store.parts.iterdir()) == []
+        said = store.mend()
+        assert len(said) == 2
+        assert all(sentence.endswith("is not of this run; it is left alone and does not count") for sentence in said)
+        assert {path.name: path.read_bytes() for path in store.parts.iterdir()} == before
+        assert not any(row.state == "done" for row in store.rows())
 
 
 @pytest.mark.parametrize("harm", ["damaged", "missing"])

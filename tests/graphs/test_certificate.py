@@ -118,3 +118,12 @@ def test_a_pickle_from_before_certificates_still_loads():
     old = CliqueCover._trusted(PENTAGON, *arrays, 3, "dsatur")
     assert old == cover
     assert (old.lower_bound, old.certificate) == (3, None)
+
+
+def test_weights_too_large_for_machine_integers_prove_nothing():
+    two_triangles = FeedbackGraph(6, [(0, 1), (1, 2), (0, 2), (3, 4), (4, 5), (3, 5)])
+    huge = 2**63 - 1
+    with pytest.raises(InvalidCover, match="may not exceed one"):
+        FractionalPacking([huge] * 6, unit=2)
+    with pytest.raises(InvalidCover, match="no clique may exceed one"):
+        FractionalPacking([2**40] * 6, unit=2**40).check(two_triangles)

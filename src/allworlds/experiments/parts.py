@@ -75,7 +75,7 @@ def is_whole(path: Path) -> bool:
     """Whether a part is there with the bytes that its name promises."""
     try:
         return _name(path.read_bytes()) == path.name
-    except OSError:
+    except FileNotFoundError:
         return False
 
 

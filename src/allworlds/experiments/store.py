@@ -6,7 +6,8 @@
 
 Order makes it safe. A part is written beside, synced and renamed; only then does the table say that its cells are
 done. A kill between the two leaves a part that the table does not know: the next start takes it over. A part that is
-missing or damaged is noticed by its checksum, and its cells are done again. The table itself can be lost, too: it is
+missing or damaged is noticed by its checksum, put aside, and its cells are done again; what is not of this run is left
+alone. The table itself can be lost, too: it is
 made anew from the configuration and the parts. Nothing is ever marked as running, so nothing is stuck there.
 """
 
@@ -29,6 +30,7 @@ from allworlds.experiments.parts import SUFFIX, checksums_of, is_whole, read_par
 from allworlds.experiments.work import Outcome, results_checksum
 
 FORMAT = 1
+DAMAGED = ".damaged"
 DESCRIPTION = "experiment.json"
 DESCRIBED = tuple(field.name for field in fields(Cell))
 KINDS = {"int": "INTEGER", "float | None": "REAL"}
@@ -123,30 +125,38 @@ class Store:
             if row.part:
                 used[row.part] = used.get(row.part, 0) + 1
         for part, count in used.items():
-            if is_whole(self.parts / part):
-                continue
-            what = "damaged" if (self.parts / part).exists() else "missing"
+            with self._saying():
+                if is_whole(self.parts / part):
+                    continue
+                what = "damaged" if (self.parts / part).exists() else "missing"
             said.append(f"part {part} is {what}: {_cells(count)} will be done again")
             with self._saying(), self._base:
                 self._base.execute(
                     "UPDATE cells SET state = 'waiting', checksum = NULL, part = NULL WHERE part = ?", (part,)
                 )
-                (self.parts / part).unlink(missing_ok=True)
+                if what == "damaged":
+                    (self.parts / part).replace(self.parts / f"{part}{DAMAGED}")
         for path in sorted(self.parts.iterdir()):
-            if path.name not in used:
+            if path.name not in used and path.suffix != DAMAGED:
                 said += self._take_over(path)
         return said
 
     def _take_over(self, path: Path) -> list[str]:
-        """A file that the table does not know: rows that a kill kept from the table, or rubbish."""
+        """A file that the table does not know: rows that a kill kept from the table, what a kill left, or not ours."""
+        if path.name.startswith("."):
+            with self._saying():
+                path.unlink(missing_ok=True)  # a temporary file of a write that was killed
+            return []
         table = read_part(path) if path.suffix == SUFFIX else None
         waiting = {row.cell.id for row in self.rows() if row.state != "done"}
         found = checksums_of(table) if table is not None and written_by_us(table) else {}
         fresh = {cell: checksum for cell, checksum in found.items() if cell in waiting}
         with self._saying(), self._base:
             if not fresh:
-                path.unlink(missing_ok=True)
-                return []
+                if found and found.keys() <= {row.cell.id for row in self.rows()}:
+                    path.unlink(missing_ok=True)  # other parts hold all its rows
+                    return []
+                return [f"parts/{path.name} is not of this run; it is left alone and does not count"]
             self._base.executemany(
                 "UPDATE cells SET state = 'done', attempts = attempts + 1, error = NULL, checksum = ?, part = ? "
                 "WHERE id = ?",

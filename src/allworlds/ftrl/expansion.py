@@ -47,8 +47,9 @@ from allworlds.kernels.jit import lean_jit
 
 Floats = NDArray[np.float64]
 
-ACCURACY = 4e-10
-"""Largest relative error of a mass that an expansion may cause."""
+ACCURACY = 1e-10
+"""Largest relative error of a temperature that an expansion may cause. A mass is its inverse square, and the multiplier
+moves with it: at most four times that."""
 FAR = 700.0
 """An arm so far away weighs ``exp(-700)``: nothing, but without underflow."""
 CHUNK = 64
@@ -98,7 +99,7 @@ def expand(
     theta = max(0.0, scale * (half / tilt + _total(sums, THREE_HALVES) * tilt) - 2.0)
     steepness = table[at + TERMS] + table[at + ALPHA] + mean - 2.0 * table[at + TERMS + NEXT + NEXT]
     table[at + RADIUS] = _radius(theta, max(steepness, 1e-6 * (1.0 + table[at + ALPHA])))
-    if half == stop - start - table[at + PINNED]:
+    if mean == 0.0 and half == stop - start - table[at + PINNED]:
         table[at + RADIUS] = np.inf  # all free arms are equal, and A is constant
     table[at + REFERENCE] = s
     table[at + INVERSE] = 1.0 / s
@@ -184,7 +185,8 @@ def _radius(theta: float, steepness: float) -> float:
     """How far ``w`` may go: what the expansion leaves out of ``A + (1 + w) dA/dw`` stays below ``ACCURACY`` steepness.
 
     With ``c = |w| / R <= 1/4`` and ``R <= 1/2`` the rest is at most ``C (c^9 / (1 - c) + (1 + |w|) 9 c^8 / (R (1 -
-    c)^2)) <= 18.2 C c^8 / R``. The error of a mass is that of the price over its slope: at most rest / steepness.
+    c)^2)) <= 18.2 C c^8 / R``. The error of a temperature is that of the price over its slope:
+    at most rest / steepness.
     """
     theta += 1e-15  # rounding
     circle, height = 0.5, 1.3863 * theta  # -log(1 - theta) <= 2 log(2) theta up to one half

@@ -89,14 +89,15 @@ def settle(
     multiplier = guess
     settled = SETTLED if gamma == 0.0 else SETTLED_WITH_FLOOR
     for step in range(1, MAX_STEPS + 1):
+        changed = False
         if gamma > 0.0:
-            _appraise_with_floor(table, losses, starts, work, sums, eta, beta, gamma, multiplier)
+            changed = _appraise_with_floor(table, losses, starts, work, sums, eta, beta, gamma, multiplier)
         elif _appraise(table, 0, table.size, eta, beta):
             _read_again(table, losses, starts, work, sums, eta, beta)
         if starts.size == 2:  # one clique has all the mass
             return table[PRICE], step
         multiplier = _multiplier(table, multiplier)
-        if not _move(table, multiplier, settled):
+        if not _move(table, multiplier, settled) and not changed:
             return multiplier, step
     return _settle_exactly(table, losses, starts, work, sums, eta, beta, gamma, guess), MAX_STEPS + 1
 
@@ -240,8 +241,12 @@ def _appraise_with_floor(
     beta: float,
     gamma: float,
     multiplier: float,
-) -> None:
-    """The same with a floor under every arm: arms may be pinned to it, and cliques to their least mass."""
+) -> bool:
+    """The same with a floor under every arm: arms may be pinned to it, and cliques to their least mass.
+
+    Says whether some arm or clique has changed sides: prices have a kink there, and one more step is due.
+    """
+    changed = False
     for clique in range(starts.size - 1):
         at = place(clique)
         x = table[at + TEMPERATURE]
@@ -249,17 +254,21 @@ def _appraise_with_floor(
         size = starts[clique + 1] - starts[clique]
         found = read_moments(table, clique, size, eta * cool, gamma * x * x)
         if not _is_inside(table, clique, found.log_top, eta * cool, gamma * x * x):
+            pinned = table[at + PINNED]
             expand_with_floor(
                 table, clique, losses, starts[clique], starts[clique + 1], eta * cool, gamma * x * x, work, sums
             )
+            changed |= table[at + PINNED] != pinned
             found = read_moments(table, clique, size, eta * cool, gamma * x * x)
         seen = price_of(found, table[at + LOWEST], x, table[at + ALPHA], beta, eta)
         flatness = 1.0 / (2.0 * beta * x - seen.slope)
         stays = x >= table[at + HOTTEST] and seen.price >= multiplier
+        changed |= stays != (table[at + GAIN] == 0.0)
         table[at + PRICE] = seen.price
         table[at + FLATNESS] = flatness
         table[at + GAIN] = 0.0 if stays else 2.0 * cool * cool * cool * flatness
         # no bend: with pins its formula is long, and Newton's method takes one step more
+    return changed
 
 
 @lean_jit
@@ -287,11 +296,27 @@ def expand_with_floor(
     sums: Floats,
 ) -> None:
     """Expand a clique over the arms above the floor, and note which arms are nearest to it on either side."""
-    at = place(clique)
-    lowest = table[at + LOWEST]
     cut = np.inf
     if floor > 0.0:
-        cut = moments(losses[start:stop], lowest, s, floor).log_top - math.log(floor)
+        cut = moments(losses[start:stop], table[place(clique) + LOWEST], s, floor).log_top - math.log(floor)
+    expand_up_to(table, clique, losses, start, stop, s, cut, work, sums)
+
+
+@lean_jit
+def expand_up_to(
+    table: Floats,
+    clique: int,
+    losses: Floats,
+    start: int,
+    stop: int,
+    s: float,
+    cut: float,
+    work: Floats,
+    sums: Floats,
+) -> None:
+    """Expand a clique over its arms with ``u <= cut``; the others are pinned to the floor."""
+    at = place(clique)
+    lowest = table[at + LOWEST]
     pinned, last_free, first_pinned = 0, 0.0, np.inf
     for i in range(start, stop):
         above = losses[i] - lowest

@@ -143,22 +143,24 @@ class FractionalPacking:
     unit: int
 
     def __post_init__(self) -> None:
-        """Refuse weights below zero."""
+        """Refuse weights below zero, or above one."""
         weights = integers(self.weights, "the weights", InvalidCover).ravel()
         whole_number(self.unit, "unit", error=InvalidCover)
         if weights.size and weights.min() < 0:
             raise InvalidCover(f"a weight is {weights.min()}; weights must not be below zero")
+        if weights.size and weights.max() > self.unit:
+            raise InvalidCover(f"a weight is {weights.max()}/{self.unit}; an arm alone may not exceed one")
         object.__setattr__(self, "weights", frozen(weights))
 
     @property
     def bound(self) -> int:
         """The sum of the weights, rounded up."""
-        return -(-int(self.weights.sum()) // self.unit)
+        return int(-(-sum(self.weights.tolist()) // self.unit))
 
     @property
     def value(self) -> float:
         """The sum of the weights."""
-        return int(self.weights.sum()) / self.unit
+        return float(sum(self.weights.tolist()) / self.unit)
 
     def check(self, graph: FeedbackGraph) -> str:
         """Weigh every maximal clique."""
@@ -167,9 +169,9 @@ class FractionalPacking:
         if self.weights.shape != (graph.n_arms,):
             raise InvalidCover(f"{len(self.weights)} weights came for {graph.n_arms} arms; expected one an arm")
         for clique in maximal_cliques(graph):
-            if (weight := int(self.weights[clique].sum())) > self.unit:
+            if (weight := sum(self.weights[clique].tolist())) > self.unit:  # whole numbers of any size
                 raise InvalidCover(f"the clique {clique} weighs {weight}/{self.unit}, but no clique may exceed one")
-        total = int(self.weights.sum())
+        total = sum(self.weights.tolist())
         return f"no clique weighs more than {self.unit}/{self.unit}, and all arms weigh {total}/{self.unit}"
 
     def to_data(self) -> dict[str, Any]:

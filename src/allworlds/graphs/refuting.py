@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from allworlds.errors import InvalidCover
 from allworlds.graphs.branching import search_smallest
 from allworlds.graphs.budget import Budget
 from allworlds.graphs.checks import Ints
@@ -123,7 +124,12 @@ def find_smaller_cover(graph: FeedbackGraph, n_cliques: int) -> Ints | None:
     if len(apart) >= n_cliques:
         return None
     if sat_is_installed():
-        return Refutation(stranger, apart, n_cliques - 1).wait(Budget()).owner
+        answer = Refutation(stranger, apart, n_cliques - 1).wait(Budget())
+        if answer.owner is None and not answer.refuted:
+            raise InvalidCover(
+                f"the solver gave up on {n_cliques - 1} cliques; the bound is neither proved nor refuted"
+            )
+        return answer.owner
     search = search_smallest(stranger, apart, np.arange(graph.n_arms), n_cliques - 1, Budget(NEVER))
     return search.owner if search.owner.max() + 1 < n_cliques else None
 

@@ -26,6 +26,7 @@ from allworlds.ftrl.clique_mass import Masses, Problem, appraise_all, new_masses
 from allworlds.ftrl.clique_table import (
     COOLNESS,
     LANES,
+    LAST_FREE,
     LOWEST,
     REFERENCE,
     TEMPERATURE,
@@ -35,7 +36,7 @@ from allworlds.ftrl.clique_table import (
 )
 from allworlds.ftrl.constants import Constants
 from allworlds.ftrl.expansion import CHUNK, FAR, WEIGHT, expand, new_work, weigh
-from allworlds.ftrl.lazy_step import expand_with_floor, log_top_of, settle
+from allworlds.ftrl.lazy_step import expand_up_to, expand_with_floor, log_top_of, settle
 from allworlds.ftrl.solve import fill_distribution
 from allworlds.ftrl.within_clique import least
 from allworlds.graphs import CliqueCover
@@ -163,7 +164,7 @@ class TsallisShannon(Learner):
             rates=Rates(c.beta, c.gamma, c.eta0, c.power, c.beta_floor, c.head_start, c.estimator == "baseline"),
         )
         set_rates(state.clock, state.rates)
-        restore(state, start.even, state.clock[RATE] / start.even)
+        restore(state, start.even, state.clock[RATE] / start.even, np.zeros(start.even.size))
         resolve(state)
         return state
 
@@ -222,6 +223,7 @@ class TsallisShannon(Learner):
             "cumulative_losses": state.cumulative_losses[: self.n_arms].copy(),
             "temperature": self._column(state, TEMPERATURE),
             "reference": self._column(state, REFERENCE),
+            "last_free": self._column(state, LAST_FREE),
             "clock": state.clock.copy(),
         }
 
@@ -233,6 +235,7 @@ class TsallisShannon(Learner):
             "cumulative_losses": (self.n_arms,),
             "temperature": (n_cliques,),
             "reference": (n_cliques,),
+            "last_free": (n_cliques,),
             "clock": state.clock.shape,
         }
         for name, shape in shapes.items():
@@ -244,7 +247,7 @@ class TsallisShannon(Learner):
             raise InvalidState("the saved references are not positive; the file is damaged")
         state.cumulative_losses[: self.n_arms] = arrays["cumulative_losses"]
         state.clock[:] = arrays["clock"]
-        restore(state, arrays["temperature"], arrays["reference"])
+        restore(state, arrays["temperature"], arrays["reference"], arrays["last_free"])
         return state
 
     def check_ticket(self, ticket: Ticket) -> None:
@@ -297,7 +300,7 @@ def _draw_arm(
     """An arm of a clique with probability ``y_i = max(floor, exp(log_top - s (L_i - min L)))``, and that."""
     top = exp(log_top_of(table, clique, stop - start, sharpness, floor))
     lowest = table[place(clique) + LOWEST]
-    chosen, y = start, 0.0
+    likeliest, highest = start, 0.0
     rest = uniform
     for first in range(start, stop, CHUNK):
         size = min(CHUNK, stop - first)
@@ -305,12 +308,12 @@ def _draw_arm(
         for j in range(size):
             half = work[np.uint64(j) + WEIGHT]
             weight = max(floor, top * half * half)
-            if weight > 0.0:
-                chosen, y = first + j, weight
-                rest -= weight
-                if rest < 0.0:
-                    return chosen, y
-    return chosen, y
+            rest -= weight
+            if rest < 0.0:
+                return first + j, weight
+            if weight > highest:
+                likeliest, highest = first + j, weight
+    return likeliest, highest  # what rounding leaves over
 
 
 @lean_jit
@@ -389,14 +392,22 @@ def follow(clock: NDArray[np.float64], head_start: float, incurred: float) -> No
 
 
 @lean_jit
-def restore(state: State, temperature: Floats, reference: Floats) -> None:
-    """What follows from losses, temperatures and references: each clique's lowest loss and its expansion."""
+def restore(state: State, temperature: Floats, reference: Floats, last_free: Floats) -> None:
+    """What follows from losses, temperatures and references: each clique's lowest loss and its expansion.
+
+    With a floor, the arms up to ``last_free`` above the lowest are those that were expanded.
+    """
     for k in range(temperature.size):
         at = place(k)
         state.table[at + TEMPERATURE] = temperature[k]
         state.table[at + COOLNESS] = 1.0 / temperature[k]
-        state.table[at + LOWEST] = least(state.cumulative_losses[state.starts[k] : state.starts[k + 1]])
-        read_clique(state, k, reference[k])
+        losses, start, stop = state.cumulative_losses, state.starts[k], state.starts[k + 1]
+        state.table[at + LOWEST] = least(losses[start:stop])
+        if state.rates.gamma == 0.0:
+            read_clique(state, k, reference[k])
+        else:
+            cut = reference[k] * last_free[k]
+            expand_up_to(state.table, k, losses, start, stop, reference[k], cut, state.work, state.sums)
 
 
 @lean_jit
