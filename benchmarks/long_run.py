@@ -68,13 +68,16 @@ def run(learner: aw.TsallisShannon, rounds: int, seed: int = 1) -> dict[str, Any
     counts = p > 1e-300
     difference = np.max(np.abs(p[counts] - afresh.distribution[counts]) / afresh.distribution[counts])
     finite = all(np.isfinite(array).all() for array in learner.pack(state).values())
-    good = finite and worst <= 1e-9 and afresh.residual <= 1e-10 and difference <= 1e-9
+    # a price is a difference of numbers as large as the losses, and is rounded like them
+    limit = 1e-9 + 4e-15 * float(np.max(np.abs(estimates)))
+    good = finite and worst <= limit and afresh.residual <= 1e-10 and difference <= 1e-9
     return {
         "constants": constants.label,
         "rounds": learner.round(state) - 1,
         "rounds_per_second": rounds / spent,
         "finite": bool(finite),
         "largest_residual": worst,
+        "residual_limit": limit,
         "largest_weight": 1.0 / lightest,
         "largest_cumulative_loss": float(np.max(np.abs(estimates))),
         "smallest_probability": float(p.min()),
