@@ -33,7 +33,7 @@ def test_a_decision_says_all_that_later_work_needs():
 def test_a_decision_is_made_of_plain_python_values():
     decision = make().choose()
     kinds = [type(value) for value in dataclasses.astuple(decision)]
-    assert kinds == [int, int, float, float, int, tuple, float]
+    assert kinds == [int, int, float, float, int, tuple, float, float]
     assert {type(arm) for arm in decision.observes} == {int}
 
 
@@ -107,7 +107,7 @@ def test_outcomes_may_come_in_any_order_and_each_is_weighted_by_its_own_decision
         losses = report(decision)
         agent.observe(decision, losses)
         for arm in decision.observes:
-            estimates[arm] += (losses[arm] - decision.baseline) / decision.clique_probability
+            estimates[arm] += (losses[arm] - decision.baseline) / (decision.clique_probability + decision.damping)
     assert agent.learner.cumulative_losses(agent._state) == pytest.approx(estimates, rel=1e-12, abs=1e-12)
     assert agent.round == 19
     assert not agent.pending

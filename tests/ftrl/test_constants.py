@@ -57,8 +57,16 @@ def test_practical_constants_are_those_of_the_experiments(cover):
     assert constants.alpha == tuple(alpha)
     reach = max(a + math.log(size) for a, size in zip(alpha, (1, 4, 5), strict=True))
     assert constants.eta0 == pytest.approx(3.0 * math.sqrt(reach), rel=1e-15)
-    assert (constants.beta, constants.gamma, constants.power, constants.estimator) == (2.0, 0.0, 0.5, "baseline")
+    assert constants.implicit_exploration == pytest.approx(20.0 * math.sqrt(reach), rel=1e-15)
+    assert (constants.beta, constants.gamma, constants.power, constants.estimator) == (1.5, 0.0, 0.5, "baseline")
     assert TsallisShannon(cover).constants == constants
+
+
+def test_with_one_clique_the_practical_setting_is_exponential_weights_without_damping():
+    constants = Constants.practical(clique_cover(graphs.full_information(7)))
+    assert constants.eta0 == pytest.approx(2.0 * math.sqrt(math.log(7.0)), rel=1e-15)
+    assert constants.implicit_exploration == 0.0
+    assert Constants.practical(clique_cover(graphs.full_information(1))).eta0 > 0.0
 
 
 @pytest.mark.parametrize("power", [0.0, 0.25, 0.5, 1.0])
@@ -80,7 +88,8 @@ def test_equal_constants_have_equal_hashes_and_digests_and_others_do_not():
         "eta0": 1.0,
         "power": 0.25,
         "estimator": "baseline",
-        "beta_floor": 0.5,
+        "implicit_exploration": 7.0,
+        "variance_floor": 0.5,
         "head_start": 10.0,
         "label": "mine",
     }
@@ -127,8 +136,9 @@ def test_what_is_no_finite_number_of_at_least_zero_is_refused(name, value):
         {"power": 1.5},
         {"estimator": "exact"},
         {"estimator": None},
-        {"beta_floor": -0.1},
-        {"beta_floor": 1.5},
+        {"implicit_exploration": -1.0},
+        {"variance_floor": -0.1},
+        {"variance_floor": 1.5},
     ],
     ids=str,
 )

@@ -166,7 +166,7 @@ def test_a_loss_on_a_rare_arm_may_raise_its_cliques_mass_and_one_on_a_usual_arm_
 
 
 @pytest.mark.parametrize("name", ["paper", "sharp", "practical", "floor"])
-def test_estimates_are_unbiased_up_to_one_shift_for_all_arms(name):
+def test_estimates_are_unbiased_up_to_one_shift_for_all_arms_and_what_damping_takes(name):
     cover = interleaved_cover()
     learner = TsallisShannon(cover, settings(cover)[name])
     state = play(learner, 37)
@@ -174,17 +174,19 @@ def test_estimates_are_unbiased_up_to_one_shift_for_all_arms(name):
     before = learner.cumulative_losses(state)
     losses = np.random.default_rng(4).uniform(size=11)
     expected = np.zeros(11)
-    baselines = set()
+    baselines, kept = set(), np.zeros(11)
     for arm in range(11):
         after = learner.unpack(learner.pack(state))
         ticket = ticket_of(learner, after, arm)
         baselines.add(ticket.baseline)
+        kept[arm] = ticket.clique_probability / (ticket.clique_probability + ticket.damping)
         learner.update(after, ticket, losses[learner.observes(arm)])
         change = learner.cumulative_losses(after) - before
         assert np.flatnonzero(change).tolist() == learner.observes(arm).tolist()
         expected += p[arm] * change
     (baseline,) = baselines
-    assert expected == pytest.approx(losses - baseline, abs=1e-12)
+    assert expected == pytest.approx(kept * (losses - baseline), abs=1e-12)
+    assert (kept < 1.0).all() if name == "practical" else (kept == 1.0).all()
     if learner.constants.estimator == "importance":
         assert baseline == 0.0
     else:
@@ -203,43 +205,45 @@ def test_a_head_start_slows_rate_and_running_mean_as_if_so_many_rounds_had_been_
     state = learner.init()
     ticket = learner.draw(state, 0.3, 0.6)
     learner.update(state, ticket, np.ones(learner.observes(ticket.arm).size))
-    assert learner.draw(state, 0.3, 0.6).baseline == pytest.approx(0.5 + 0.5 / 101.0)
+    again = learner.draw(state, 0.3, 0.6)
+    assert again.baseline == pytest.approx(0.5 + 0.5 / 20.0)
+    assert (ticket.damping, again.damping) == pytest.approx((constants.implicit_exploration / 100.0,) * 2, rel=0.02)
     now = learner.constants_now(state)
     exact = solve_ftrl(cover, learner.cumulative_losses(state), constants.eta0 / math.sqrt(101.0), now)
     assert learner.distribution(state) == pytest.approx(exact.distribution, rel=1e-9)
 
 
-def test_the_baseline_is_the_mean_loss_and_follows_the_last_two_hundred():
+def test_the_baseline_is_the_mean_loss_and_follows_the_last_twenty():
     learner = TsallisShannon(interleaved_cover(), without_head_start(interleaved_cover()))
     state = learner.init()
     baseline, incurred = 0.5, []
-    for t in range(1, 501):
+    for t in range(1, 101):
         ticket = learner.draw(state, *uniform_pair(5, 9, t, 0))
         assert ticket.baseline == pytest.approx(baseline, abs=1e-13)
-        if t <= 200:
+        if t <= 20:
             assert baseline == pytest.approx((0.5 + sum(incurred)) / t, abs=1e-12)
         losses = np.random.default_rng(t).uniform(size=11)
         incurred.append(losses[ticket.arm])
-        baseline += (losses[ticket.arm] - baseline) / min(t + 1, 200)
+        baseline += (losses[ticket.arm] - baseline) / min(t + 1, 20)
         learner.update(state, ticket, losses[learner.observes(ticket.arm)])
 
 
-def test_the_barrier_follows_the_variance_of_the_losses_between_its_floor_and_beta():
+def test_barrier_and_damping_follow_the_variance_of_the_losses_down_to_its_floor():
     learner = TsallisShannon(interleaved_cover(), without_head_start(interleaved_cover()))
-    beta, floor = learner.constants.beta, learner.constants.beta_floor
+    beta, floor = learner.constants.beta, learner.constants.variance_floor
     state = learner.init()
     assert learner.constants_now(state).beta == beta
     mean, variance = 0.5, 0.25
     for t in range(1, 900):
-        assert learner.constants_now(state).beta == pytest.approx(
-            beta * min(1.0, max(floor, 4.0 * variance)), rel=1e-12
-        )
+        share = min(1.0, max(floor, 4.0 * variance))
+        assert learner.constants_now(state).beta == pytest.approx(beta * share, rel=1e-12)
         ticket = learner.draw(state, *uniform_pair(5, 9, t, 0))
+        assert ticket.damping == pytest.approx(learner.constants.implicit_exploration * share / t, rel=1e-12)
         draws = np.random.default_rng(t).uniform(size=11)
         losses = draws * 0.3 if t < 200 else (draws < 0.2).astype(float)  # variances 0.0075, then 0.16
-        step, old = 1.0 / min(t + 1, 200), mean
-        mean += step * (losses[ticket.arm] - mean)
-        variance += step * ((losses[ticket.arm] - old) * (losses[ticket.arm] - mean) - variance)
+        old = mean
+        mean += (losses[ticket.arm] - mean) / min(t + 1, 20)
+        variance += 1.0 / min(t + 1, 200) * ((losses[ticket.arm] - old) * (losses[ticket.arm] - mean) - variance)
         learner.update(state, ticket, losses[learner.observes(ticket.arm)])
     assert floor * beta < learner.constants_now(state).beta < beta
 
@@ -264,7 +268,8 @@ def test_a_late_outcome_is_weighted_by_what_held_when_it_was_drawn():
     assert learner.clique_mass(state)[late.clique] != pytest.approx(late.clique_probability, rel=1e-3)
     learner.update(state, late, np.full(arms.size, 0.75))
     change = learner.cumulative_losses(state)[arms] - before[arms]
-    assert change == pytest.approx(np.full(arms.size, (0.75 - 0.5) / 0.25), rel=1e-12)  # round 1: q = 1/4, b = 1/2
+    damping = learner.constants.implicit_exploration / 301.0  # round 1: q = 1/4, b = 1/2, a head start of 300
+    assert change == pytest.approx(np.full(arms.size, (0.75 - 0.5) / (0.25 + damping)), rel=1e-12)
 
 
 @pytest.mark.parametrize("name", ["paper", "sharp", "practical", "floor"])

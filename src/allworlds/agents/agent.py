@@ -61,6 +61,8 @@ class Decision:
     """The arms whose losses the learner uses; report all of them."""
     baseline: float = 0.0
     """What is taken off the losses before they are weighted."""
+    damping: float = 0.0
+    """What is added to the probability by which they are weighted."""
 
 
 class Agent:
@@ -236,6 +238,7 @@ class Agent:
             ticket.round,
             observes,
             getattr(ticket, "baseline", 0.0),
+            getattr(ticket, "damping", 0.0),
         )
 
     def _observes(self, arm: int) -> tuple[Label, ...]:

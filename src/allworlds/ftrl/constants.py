@@ -53,9 +53,12 @@ class Constants:
     power: float = 0.5
     estimator: Estimator = "importance"
     """``importance``: ``l / p(V)``, Algorithm 1. ``baseline``: ``(l - b) / p(V)``, ``b`` the running mean loss."""
-    beta_floor: float = 1.0
-    """The barrier of a round is ``beta`` times ``4 variance`` of the recent losses, but at least this share of ``beta``
-    and at most all of it; 1 keeps it constant, as in the paper."""
+    implicit_exploration: float = 0.0
+    """Estimates divide by ``p(V)`` plus this over ``t + head_start``: what is rarely seen is believed less, and so is
+    what is seen first. 0, as in the paper, keeps them unbiased."""
+    variance_floor: float = 1.0
+    """Barrier and implicit exploration of a round are multiplied by ``4 variance`` of the recent losses, but by no less
+    than this and by no more than 1; 1 keeps them constant, as in the paper."""
     head_start: float = 0.0
     """So many rounds count as already played, of losses with mean 1/2 and variance 1/4: no early luck weighs much."""
     label: str = "custom"
@@ -67,7 +70,7 @@ class Constants:
             raise InvalidConstants(f"alpha is {self.alpha!r}; expected one number for each clique")
         alpha = tuple(_finite("alpha", value) for value in self.alpha)
         object.__setattr__(self, "alpha", alpha)
-        for name in ("beta", "gamma", "eta0", "power", "beta_floor", "head_start"):
+        for name in ("beta", "gamma", "eta0", "power", "implicit_exploration", "variance_floor", "head_start"):
             object.__setattr__(self, name, _finite(name, getattr(self, name)))
         if not alpha or min(alpha) < 0.0:
             raise InvalidConstants(f"alpha is {_short(alpha)}; expected a number of at least 0 for each clique")
@@ -77,8 +80,10 @@ class Constants:
             raise InvalidConstants(
                 f"the learning rate is {self.eta0} / t**{self.power}; expected eta0 above 0 and power from 0 to 1"
             )
-        if not 0.0 <= self.beta_floor <= 1.0:
-            raise InvalidConstants(f"beta_floor is {self.beta_floor}; expected a share from 0 to 1")
+        if self.implicit_exploration < 0.0:
+            raise InvalidConstants(f"implicit_exploration is {self.implicit_exploration}; expected at least 0")
+        if not 0.0 <= self.variance_floor <= 1.0:
+            raise InvalidConstants(f"variance_floor is {self.variance_floor}; expected a share from 0 to 1")
         if self.head_start < 0.0:
             raise InvalidConstants(f"head_start is {self.head_start}; expected a number of rounds, at least 0")
         if self.estimator not in get_args(Estimator):
@@ -114,20 +119,26 @@ class Constants:
     def practical(cls, cover: CliqueCover) -> Constants:
         """The default: kappa 1/4, a rate that grows with the entropy's range, a small barrier, a baseline.
 
-        A head start of 300 rounds keeps early luck from weighing much. The barrier buys exploration in case losses vary
-        as much as they can; where they vary less, less is enough. No theorem covers this setting: it is measured, not
-        proved (``benchmarks/regret.py``).
+        Implicit exploration (Kocák et al. 2014) bounds what one rare or early loss can do, be it luck or an attack; a
+        head start of 300 rounds does the same for the rate. Barrier and implicit exploration buy exploration in case
+        losses vary as much as they can; where they vary less, less is enough. With one clique there is nothing to
+        explore, and what is left are exponential weights. No theorem covers this setting: it is measured, not proved
+        (``benchmarks/regret.py``).
         """
         check_cover(cover)
         alpha = sharp_alphas(cover.sizes, 0.25)
         reach = float(np.max(alpha + np.log(cover.sizes)))  # how far the regulariser can go in one clique
+        eta0, implicit_exploration = 3.0 * math.sqrt(reach), 20.0 * math.sqrt(reach)
+        if cover.n_cliques == 1:
+            eta0, implicit_exploration = 2.0 * math.sqrt(math.log(max(2, cover.n_arms))), 0.0
         return cls(
             alpha=tuple(alpha.tolist()),
-            beta=2.0,
+            beta=1.5,
             gamma=0.0,
-            eta0=3.0 * math.sqrt(reach),
+            eta0=eta0,
             estimator="baseline",
-            beta_floor=0.5,
+            implicit_exploration=implicit_exploration,
+            variance_floor=0.25,
             head_start=300.0,  # without it one run in 300 follows a wrong clique for a thousand rounds
             label="practical",
         )
@@ -160,7 +171,7 @@ class Constants:
                     f"alpha is {lowest:g} for a clique of {size} arms, below {limit:.6g}, the limit under which the "
                     "regulariser is not convex; allworlds.sharp_alpha(size, kappa) gives safe values"
                 )
-        if self.beta * self.beta_floor == 0.0 and float(alpha.min()) == 0.0:
+        if self.beta * self.variance_floor == 0.0 and float(alpha.min()) == 0.0:
             raise InvalidConstants(
                 "alpha and beta are both 0 for some clique, which leaves its mass undetermined; raise one of them"
             )

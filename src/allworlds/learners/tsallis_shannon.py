@@ -6,7 +6,9 @@ entropy); between cliques one must explore, as with bandits (Tsallis entropy). F
 with the product of the two entropies and a log barrier on the cliques:
 
     p_t = argmin  Lhat·p + Psi(p) / eta_t + Phi(p),          draw I_t from p_t,
-    Lhat_i += (l_i - b) / p_t(V(I_t))   for i in V(I_t),     b = 0 in the paper, or a running mean loss.
+    Lhat_i += (l_i - b) / (p_t(V(I_t)) + c_t)   for i in V(I_t),
+
+with ``b = c_t = 0`` in the paper; in practice ``b`` is a running mean loss, and ``c_t`` falls like ``1/t``.
 
 The regret is about ``sqrt(K T)`` against any losses, and about ``sum_k log(T) / Delta_k`` if they are
 stochastic, with ``K`` cliques instead of ``N`` arms; nobody has to say which.
@@ -46,12 +48,15 @@ from allworlds.kernels.jit import lean_jit
 from allworlds.learners.base import Learner
 from allworlds.learners.dispatch import Sight, serves
 
-WINDOW = 200.0
-"""Mean and variance are those of the losses incurred, of about the last 200 once there are so many."""
+MEAN_WINDOW, VARIANCE_WINDOW = 20.0, 200.0
+"""Of about how many of the last losses incurred mean and variance are, once there are so many.
+
+The mean only shifts the estimates, so its own noise costs little, and a short memory follows losses that jump.
+"""
 MEAN_START, VARIANCE_START = 0.5, 0.25
 """What is taken for granted before the first loss: as much as losses in [0, 1] can vary."""
 
-ROUND, MEAN, VARIANCE, MULTIPLIER, RATE, BARRIER = range(6)
+ROUND, MEAN, VARIANCE, MULTIPLIER, RATE, BARRIER, DAMPING = range(7)
 """Places in ``State.clock``."""
 
 
@@ -65,7 +70,8 @@ class Rates(NamedTuple):
     gamma: float
     eta0: float
     power: float
-    beta_floor: float
+    implicit_exploration: float
+    variance_floor: float
     head_start: float
     uses_baseline: bool
 
@@ -78,7 +84,7 @@ class State(NamedTuple):
     table: NDArray[np.float64]
     """What is known of each clique, its mass among it: :mod:`allworlds.ftrl.clique_table`."""
     clock: NDArray[np.float64]
-    """(6,) round; mean and variance of the losses incurred; multiplier, rate and barrier of the coming step."""
+    """(7,) round; mean and variance of the losses incurred; multiplier, rate, barrier, damping of the coming step."""
     owner: NDArray[np.int64]
     order: NDArray[np.int64]
     starts: NDArray[np.int64]
@@ -96,6 +102,8 @@ class Ticket(NamedTuple):
     clique: int
     clique_probability: float
     baseline: float
+    damping: float
+    """What the estimate adds to the clique's probability before it divides by it."""
     round: int
 
 
@@ -155,13 +163,13 @@ class TsallisShannon(Learner):
         state = State(
             cumulative_losses=np.zeros(self.n_arms + LANES),
             table=new_table(np.array(c.alpha), start.hottest),
-            clock=np.array([1.0, MEAN_START, VARIANCE_START, 0.0, 0.0, 0.0]),
+            clock=new_clock(),
             owner=self.cover.owner,
             order=self.cover.order,
             starts=self.cover.starts,
             work=work,
             sums=sums,
-            rates=Rates(c.beta, c.gamma, c.eta0, c.power, c.beta_floor, c.head_start, c.estimator == "baseline"),
+            rates=rates_of(c),
         )
         set_rates(state.clock, state.rates)
         restore(state, start.even, state.clock[RATE] / start.even, np.zeros(start.even.size))
@@ -187,7 +195,7 @@ class TsallisShannon(Learner):
 
     def constants_now(self, state: State) -> Constants:
         """The constants of the coming round: the same, but for a barrier that follows the variance."""
-        return replace(self._constants, beta=float(state.clock[BARRIER]), beta_floor=1.0)
+        return replace(self._constants, beta=float(state.clock[BARRIER]), variance_floor=1.0)
 
     def residual(self, state: State) -> float:
         """The certificate of the coming round's distribution, from all arms."""
@@ -255,6 +263,7 @@ class TsallisShannon(Learner):
         super().check_ticket(ticket)
         good = isinstance(ticket.clique_probability, float) and 0.0 < ticket.clique_probability <= 1.0
         good = good and isinstance(ticket.baseline, float) and 0.0 <= ticket.baseline <= 1.0
+        good = good and isinstance(ticket.damping, float) and 0.0 <= ticket.damping < math.inf
         if not good or ticket.clique != int(self.cover.owner[ticket.arm]):
             raise InvalidState(f"a ticket for arm {ticket.arm} does not fit the cover; the file is damaged")
 
@@ -266,6 +275,20 @@ class TsallisShannon(Learner):
     def from_settings(cls, cover: CliqueCover, settings: dict[str, Any]) -> TsallisShannon:
         """The inverse of :meth:`settings`."""
         return cls(cover, Constants.from_dict(settings["constants"]))
+
+
+def new_clock() -> Floats:
+    """Of round one, nothing seen; :func:`set_rates` fills in the rest."""
+    clock = np.zeros(DAMPING + 1)
+    clock[ROUND], clock[MEAN], clock[VARIANCE] = 1.0, MEAN_START, VARIANCE_START
+    return clock
+
+
+def rates_of(constants: Constants) -> Rates:
+    """What kernels need of the constants, beside alpha."""
+    c = constants
+    numbers = (c.beta, c.gamma, c.eta0, c.power, c.implicit_exploration, c.variance_floor, c.head_start)
+    return Rates(*numbers, uses_baseline=c.estimator == "baseline")
 
 
 # --- kernels --------------------------------------------------------------------------------------------
@@ -282,7 +305,9 @@ def draw(state: State, first: float, second: float) -> Ticket:
     floor = state.rates.gamma * x * x
     chosen, y = _draw_arm(table, k, state.cumulative_losses, start, stop, clock[RATE] / x, floor, second, state.work)
     baseline = float(clock[MEAN]) if state.rates.uses_baseline else 0.0
-    return Ticket(int(state.order[chosen]), float(q * y), k, float(q), baseline, int(clock[ROUND]))
+    return Ticket(
+        int(state.order[chosen]), float(q * y), k, float(q), baseline, float(clock[DAMPING]), int(clock[ROUND])
+    )
 
 
 @lean_jit
@@ -334,9 +359,9 @@ def _draw_clique(table: NDArray[np.float64], n_cliques: int, uniform: float) -> 
 
 @lean_jit
 def update(state: State, ticket: Ticket, losses: Floats) -> None:
-    """``Lhat_i += (l_i - b) / q`` on the drawn clique, then the next round's step."""
+    """``Lhat_i += (l_i - b) / (q + c)`` on the drawn clique, then the next round's step."""
     start = state.starts[ticket.clique]
-    weight = 1.0 / ticket.clique_probability
+    weight = 1.0 / (ticket.clique_probability + ticket.damping)
     lowest = math.inf
     incurred = 0.0
     for j in range(losses.size):
@@ -385,10 +410,10 @@ def resolve(state: State) -> None:
 @lean_jit
 def follow(clock: NDArray[np.float64], head_start: float, incurred: float) -> None:
     """Running mean and variance of the losses incurred."""
-    step = 1.0 / min(clock[ROUND] + head_start + 1.0, WINDOW)
+    rounds = clock[ROUND] + head_start + 1.0
     before = incurred - clock[MEAN]
-    clock[MEAN] += step * before
-    clock[VARIANCE] += step * (before * (incurred - clock[MEAN]) - clock[VARIANCE])
+    clock[MEAN] += before / min(rounds, MEAN_WINDOW)
+    clock[VARIANCE] += (before * (incurred - clock[MEAN]) - clock[VARIANCE]) / min(rounds, VARIANCE_WINDOW)
 
 
 @lean_jit
@@ -412,10 +437,12 @@ def restore(state: State, temperature: Floats, reference: Floats, last_free: Flo
 
 @lean_jit
 def set_rates(clock: Floats, rates: Rates) -> None:
-    """``eta0 / (t + head start)**power``, and a barrier that follows the variance of the losses down to its floor."""
+    """``eta0 / (t + head start)**power``; barrier and damping follow the variance of the losses down to its floor."""
     t = clock[ROUND] + rates.head_start
+    share = min(1.0, max(rates.variance_floor, 4.0 * clock[VARIANCE]))
     clock[RATE] = rates.eta0 / (math.sqrt(t) if rates.power == 0.5 else t**rates.power)
-    clock[BARRIER] = rates.beta * min(1.0, max(rates.beta_floor, 4.0 * clock[VARIANCE]))
+    clock[BARRIER] = rates.beta * share
+    clock[DAMPING] = rates.implicit_exploration * share / t
 
 
 def seen_by(state: State) -> Sight:

@@ -22,16 +22,17 @@ from allworlds.kernels.jit import lean_jit
 from allworlds.learners.dispatch import Sight, serves
 from allworlds.learners.tsallis_shannon import (
     BARRIER,
+    DAMPING,
     MEAN,
-    MEAN_START,
     MULTIPLIER,
     RATE,
     ROUND,
-    VARIANCE_START,
     Rates,
     Ticket,
     TsallisShannon,
     follow,
+    new_clock,
+    rates_of,
     set_rates,
 )
 
@@ -46,7 +47,7 @@ class ExactState(NamedTuple):
     """(N,) ``Lhat``, in clique order."""
     masses: Masses
     clock: NDArray[np.float64]
-    """(6,) as that of the lazy step; the multiplier is less the lowest loss."""
+    """(7,) as that of the lazy step; the multiplier is less the lowest loss."""
     owner: NDArray[np.int64]
     order: NDArray[np.int64]
     starts: NDArray[np.int64]
@@ -73,12 +74,12 @@ class ExactStep(TsallisShannon):
         state = ExactState(
             cumulative_losses=np.zeros(self.n_arms),
             masses=new_masses(cover.sizes, c.gamma),
-            clock=np.array([1.0, MEAN_START, VARIANCE_START, 0.0, 0.0, 0.0]),
+            clock=new_clock(),
             owner=cover.owner,
             order=cover.order,
             starts=cover.starts,
             alpha=np.array(c.alpha),
-            rates=Rates(c.beta, c.gamma, c.eta0, c.power, c.beta_floor, c.head_start, c.estimator == "baseline"),
+            rates=rates_of(c),
         )
         set_rates(state.clock, state.rates)
         resolve(state)
@@ -137,7 +138,9 @@ def draw(state: ExactState, first: float, second: float) -> Ticket:
                 break
     q = 1.0 / (x * x)
     baseline = float(clock[MEAN]) if state.rates.uses_baseline else 0.0
-    return Ticket(int(state.order[chosen]), float(q * y), k, float(q), baseline, int(clock[ROUND]))
+    return Ticket(
+        int(state.order[chosen]), float(q * y), k, float(q), baseline, float(clock[DAMPING]), int(clock[ROUND])
+    )
 
 
 @lean_jit
@@ -156,11 +159,12 @@ def _draw_clique(temperature: NDArray[np.float64], uniform: float) -> int:
 
 @lean_jit
 def update(state: ExactState, ticket: Ticket, losses: NDArray[np.float64]) -> None:
-    """``Lhat_i += (l_i - b) / q`` on the drawn clique, then the next round's step."""
+    """``Lhat_i += (l_i - b) / (q + c)`` on the drawn clique, then the next round's step."""
     start = state.starts[ticket.clique]
+    weight = 1.0 / (ticket.clique_probability + ticket.damping)
     lowest, incurred = math.inf, 0.0
     for j in range(losses.size):
-        state.cumulative_losses[start + j] += (losses[j] - ticket.baseline) / ticket.clique_probability
+        state.cumulative_losses[start + j] += (losses[j] - ticket.baseline) * weight
         lowest = min(lowest, state.cumulative_losses[start + j])
         if state.order[start + j] == ticket.arm:
             incurred = losses[j]
