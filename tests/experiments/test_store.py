@@ -157,6 +157,21 @@ def test_damaged_and_missing_parts_are_noticed_said_and_done_again(run, harm):
     assert verify_results(folder).holds
 
 
+def test_rows_of_other_code_are_done_again_even_if_the_description_is_lost(run, monkeypatch):
+    file, folder, checksum = run
+    monkeypatch.setattr(parts_module, "code", lambda: "0.0.9+of another day")
+    (part,) = (folder / "parts").iterdir()
+    part.unlink()
+    again(file, folder)  # the same rows, said to be of other code
+    monkeypatch.undo()
+    (folder / "experiment.json").unlink()
+    (part,) = (folder / "parts").iterdir()
+    summary, heard = again(file, folder)
+    assert heard[0] == f"part {part.name} is of other code: 12 cells will be done again"
+    assert (summary.done, summary.checksum) == (12, checksum)
+    assert part.exists()
+
+
 def test_a_lost_or_damaged_table_is_made_anew_from_the_parts(run):
     file, folder, checksum = run
     for harm in (lambda path: path.unlink(), lambda path: path.write_bytes(b"no database" * 500)):

@@ -57,7 +57,7 @@ def test_practical_constants_are_those_of_the_experiments(cover):
     assert constants.alpha == tuple(alpha)
     reach = max(a + math.log(size) for a, size in zip(alpha, (1, 4, 5), strict=True))
     assert constants.eta0 == pytest.approx(3.0 * math.sqrt(reach), rel=1e-15)
-    assert constants.implicit_exploration == pytest.approx(20.0 * math.sqrt(reach), rel=1e-15)
+    assert constants.implicit_exploration == pytest.approx(30.0 * math.sqrt(reach), rel=1e-15)
     assert (constants.beta, constants.gamma, constants.power, constants.estimator) == (1.5, 0.0, 0.5, "baseline")
     assert TsallisShannon(cover).constants == constants
 

@@ -71,17 +71,21 @@ def read_part(path: Path) -> pa.Table | None:
     return pa.parquet.read_table(pa.BufferReader(content))
 
 
-def is_whole(path: Path) -> bool:
-    """Whether a part is there with the bytes that its name promises."""
+def trouble_with(path: Path) -> str | None:
+    """What is wrong with a part of this run, if anything: its bytes must be what its name promises, its code ours."""
     try:
-        return _name(path.read_bytes()) == path.name
+        content = path.read_bytes()
     except FileNotFoundError:
-        return False
+        return "missing"
+    if _name(content) != path.name:
+        return "damaged"
+    pa = arrow()
+    return None if written_by_us(pa.parquet.read_schema(pa.BufferReader(content))) else "of other code"
 
 
-def written_by_us(table: pa.Table) -> bool:
+def written_by_us(schema: pa.Schema) -> bool:
     """Whether a part was written by the code that runs now."""
-    return bool((table.schema.metadata or {}).get(b"code") == code().encode())
+    return bool((schema.metadata or {}).get(b"code") == code().encode())
 
 
 def checksums_of(table: pa.Table) -> dict[str, str]:

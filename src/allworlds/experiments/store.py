@@ -6,9 +6,9 @@
 
 Order makes it safe. A part is written beside, synced and renamed; only then does the table say that its cells are
 done. A kill between the two leaves a part that the table does not know: the next start takes it over. A part that is
-missing or damaged is noticed by its checksum, put aside, and its cells are done again; what is not of this run is left
-alone. The table itself can be lost, too: it is
-made anew from the configuration and the parts. Nothing is ever marked as running, so nothing is stuck there.
+missing, damaged or of other code is noticed, and its cells are done again; what is not of this run is left alone. The
+table itself can be lost, too: it is made anew from the configuration and the parts. Nothing is ever marked as running,
+so nothing is stuck there.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from allworlds.errors import InvalidParameter, RunStopped
 from allworlds.experiments.cells import Cell
 from allworlds.experiments.files import open_folder, write_whole
 from allworlds.experiments.machine import machine, versions
-from allworlds.experiments.parts import SUFFIX, checksums_of, is_whole, read_part, write_part, written_by_us
+from allworlds.experiments.parts import SUFFIX, checksums_of, read_part, trouble_with, write_part, written_by_us
 from allworlds.experiments.work import Outcome, results_checksum
 
 FORMAT = 1
@@ -126,9 +126,9 @@ class Store:
                 used[row.part] = used.get(row.part, 0) + 1
         for part, count in used.items():
             with self._saying():
-                if is_whole(self.parts / part):
-                    continue
-                what = "damaged" if (self.parts / part).exists() else "missing"
+                what = trouble_with(self.parts / part)
+            if what is None:
+                continue
             said.append(f"part {part} is {what}: {_cells(count)} will be done again")
             with self._saying(), self._base:
                 self._base.execute(
@@ -149,7 +149,7 @@ class Store:
             return []
         table = read_part(path) if path.suffix == SUFFIX else None
         waiting = {row.cell.id for row in self.rows() if row.state != "done"}
-        found = checksums_of(table) if table is not None and written_by_us(table) else {}
+        found = checksums_of(table) if table is not None and written_by_us(table.schema) else {}
         fresh = {cell: checksum for cell, checksum in found.items() if cell in waiting}
         with self._saying(), self._base:
             if not fresh:

@@ -128,7 +128,7 @@ class Constants:
         check_cover(cover)
         alpha = sharp_alphas(cover.sizes, 0.25)
         reach = float(np.max(alpha + np.log(cover.sizes)))  # how far the regulariser can go in one clique
-        eta0, implicit_exploration = 3.0 * math.sqrt(reach), 20.0 * math.sqrt(reach)
+        eta0, implicit_exploration = 3.0 * math.sqrt(reach), 30.0 * math.sqrt(reach)
         if cover.n_cliques == 1:
             eta0, implicit_exploration = 2.0 * math.sqrt(math.log(max(2, cover.n_arms))), 0.0
         return cls(
