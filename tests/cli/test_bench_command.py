@@ -43,6 +43,7 @@ def test_json_is_one_object_and_files_are_written(tmp_path):
     [
         (["--only", "round"], "there is no part of the benchmark 'round'; the nearest are rounds"),
         (["--page", "speed.md"], "give --out too"),
+        (["--page", "no/such.md", "--out", "."], "cannot read 'no/such.md'"),
     ],
 )
 def test_what_cannot_be_done_is_refused_in_a_sentence(options, sentence):

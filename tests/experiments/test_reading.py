@@ -77,6 +77,7 @@ def test_single_cells_stand_beside_grids(tmp_path):
         (HEAD + GRID.replace("[10]", "[0]"), "line 8, grid.0.horizons.0: 0 came; expected greater than or equal to 1"),
         (HEAD + GRID.replace("[10]", '["ten"]'), "line 8, grid.0.horizons.0: 'ten' came; expected a valid integer"),
         (HEAD + GRID.replace("seeds = 2", "seeds = 0"), "line 9, grid.0.seeds: 0 came; expected at least one"),
+        (HEAD + GRID.replace("seeds = 2", "seeds = -1"), "line 9, grid.0.seeds: -1 came; expected how many, or a list"),
         (HEAD, "there is nothing to run; expected a [[grid]] or a [[cell]]"),
         (HEAD.replace("mine", "My thing") + GRID, "line 1, name: 'My thing' is no name; expected small letters"),
         (HEAD + GRID.replace('"stochastic"', "3"), "line 6, grid.0.worlds.0: 3 came; expected a spec such as"),

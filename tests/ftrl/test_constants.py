@@ -62,6 +62,19 @@ def test_practical_constants_are_those_of_the_experiments(cover):
     assert TsallisShannon(cover).constants == constants
 
 
+def test_what_is_not_as_in_the_paper_is_seen_in_the_repr(cover):
+    assert "exploration" not in repr(Constants.paper(cover, 10))
+    assert "floor" not in repr(Constants.sharp(cover))
+    assert "implicit exploration=57.62/(t + 300), variance floor=0.25)" in repr(Constants.practical(cover))
+
+
+def test_only_importance_weights_without_implicit_exploration_are_unbiased(cover):
+    one = Constants.sharp(cover)
+    assert one.is_unbiased
+    assert not dataclasses.replace(one, estimator="baseline").is_unbiased
+    assert not dataclasses.replace(one, implicit_exploration=1e-9).is_unbiased
+
+
 def test_with_one_clique_the_practical_setting_is_exponential_weights_without_damping():
     constants = Constants.practical(clique_cover(graphs.full_information(7)))
     assert constants.eta0 == pytest.approx(2.0 * math.sqrt(math.log(7.0)), rel=1e-15)
@@ -197,7 +210,7 @@ def test_an_alpha_below_the_convexity_limit_of_its_clique_is_refused(cover):
 def test_a_mass_that_neither_alpha_nor_beta_determines_is_refused(cover):
     limits = [sharp_alpha(size, 0.0) for size in (1, 4, 5)]
     assert limits[0] == 0.0
-    refused_by_all(cover, Constants(alpha=limits, beta=0.0, gamma=0.0, eta0=1.0), "alpha and beta are both 0")
+    refused_by_all(cover, Constants(alpha=limits, beta=0.0, gamma=0.0, eta0=1.0), "are both 0 for some clique")
 
 
 def test_with_one_clique_alpha_and_beta_drop_out():

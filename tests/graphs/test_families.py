@@ -174,3 +174,8 @@ def test_every_family_is_a_public_name_of_the_room():
     names = [name for name in graphs.__all__ if name not in ("CliqueCover", "FeedbackGraph")]
     assert all(callable(getattr(graphs, name)) for name in names)
     assert isinstance(graphs.bandit(2), FeedbackGraph)
+
+
+def test_more_arms_than_any_memory_holds_are_refused_before_anything_is_made():
+    with pytest.raises(InvalidGraph, match="999,999,999 cliques of 999,999,999 arms are too many"):
+        graphs.disjoint_cliques(999_999_999, 999_999_999)

@@ -3,10 +3,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from allworlds.errors import InvalidParameter
+from allworlds import graphs
+from allworlds.errors import InvalidConstants, InvalidParameter
 from allworlds.ftrl.constants import Constants
 from allworlds.ftrl.regularizer import log_barrier_gradient, tsallis_shannon_gradient
+from allworlds.graphs import clique_cover
 from allworlds.theory import Round, round_state
+from allworlds.theory.rounds import half_steps
 from theory.states import cover_of
 
 
@@ -51,3 +54,10 @@ def test_losses_outside_the_unit_interval_and_unknown_arms_are_refused() -> None
         round_state(cover, np.zeros(3), np.array([0.0, 0.0, 1.1]), 0.5, Constants.sharp(cover), 0)
     with pytest.raises(InvalidParameter, match="an arm from 0 to 2"):
         round_state(cover, np.zeros(3), np.zeros(3), 0.5, Constants.sharp(cover), 3)
+
+
+def test_constants_with_other_estimates_than_the_papers_are_refused():
+    cover = clique_cover(graphs.disjoint_cliques(2, 2))
+    p = np.full(4, 0.25)
+    with pytest.raises(InvalidConstants, match="practical constants have others"):
+        half_steps(cover, np.zeros(4), p, p, 0.1, Constants.practical(cover))

@@ -192,7 +192,7 @@ def test_progress_counts_to_the_end_and_says_that_it_compiles(tmp_path):
     [
         ({"graph": "bandti:3"}, "there is no graph 'bandti'; the nearest are bandit"),
         ({"learners": ("ucb-m",)}, "there is no learner 'ucb-m'; the nearest are"),
-        ({"learners": ("tsallis-shannon:kappa=1",)}, "tsallis-shannon does not take these options"),
+        ({"learners": ("tsallis-shannon:kappa=1",)}, "there is no constant 'kappa'"),
         ({"learners": ("ucb-n:3",)}, "options of a learner go by key"),
         ({"learners": ("ucb-n:horizon=3",)}, "sets horizon, which comes from the race itself"),
         ({"worlds": ("stochastic:means=0.1/0.2",)}, "has 2 arms, but the graph has 3"),

@@ -3,7 +3,7 @@
 A learner is a rule; an :class:`Agent` is one run of it in the real world. There, outcomes come late, out of order
 or never, so every choice is a :class:`Decision` with an id, and the agent keeps what its estimate will need until
 the outcome comes. Choosing changes no learner state. A decision that is never observed leaves none: for the
-learner it is as if its clique had shown the loss 0 (importance weights) or the running mean loss (baseline).
+learner it is as if its clique had shown the loss 0 (importance weights) or the mean of the last losses (baseline).
 
 Randomness is a function of the seed and the decision's id, so a saved agent continues bit for bit.
 """
@@ -54,7 +54,7 @@ class Decision:
     probability: float
     """The probability with which this arm was chosen."""
     clique_probability: float
-    """The probability of its clique, by which the losses are weighted."""
+    """The probability of its clique; the losses are divided by it, and by the damping added to it."""
     round: int
     """One plus the number of outcomes learnt when it was drawn."""
     observes: tuple[Label, ...]

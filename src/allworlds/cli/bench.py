@@ -40,10 +40,12 @@ def bench(
     """
     with sentences():
         from allworlds.errors import InvalidParameter
-        from allworlds.workflows.bench import FULL, QUICK, run_bench, write_result
+        from allworlds.workflows.bench import FULL, QUICK, read_page, run_bench, write_result
 
         if page is not None and out is None:
             raise InvalidParameter(f"'{page}' shows the figure of a folder; give --out too")
+        if page is not None:
+            read_page(page)  # refuses one without a place for the table, before anything is measured
         if out is not None:
             from allworlds.reporting.canvas import house_style
 

@@ -12,7 +12,7 @@ from allworlds.errors import AllWorldsError
 
 @contextmanager
 def sentences() -> Iterator[None]:
-    """Turn our own errors into one sentence and exit code 2, Ctrl-C into exit code 130.
+    """Turn our own errors and a lack of memory into one sentence and exit code 2, Ctrl-C into exit code 130.
 
     An error that is not ours is a defect of the package and keeps its traceback.
     """
@@ -20,6 +20,9 @@ def sentences() -> Iterator[None]:
         yield
     except AllWorldsError as error:
         typer.echo(f"error: {error}", err=True)
+        raise typer.Exit(2) from None
+    except MemoryError as error:
+        typer.echo(f"error: not enough memory, try something smaller; {error}".rstrip("; "), err=True)
         raise typer.Exit(2) from None
     except KeyboardInterrupt:
         typer.echo("interrupted before the end", err=True)

@@ -10,6 +10,7 @@ import contextlib
 import logging
 import os
 import queue
+import re
 import signal
 import threading
 import time
@@ -27,6 +28,8 @@ OnNotice = Callable[[str], None]
 Bundle = tuple[Cell, ...]
 LOCAL = "local"
 """The address that stands for a cluster of processes on this machine."""
+ADDRESS = re.compile(r"(\w+://)?[^\s/]+:\d+")
+"""What a scheduler's address looks like."""
 PATIENCE = 30.0
 """Seconds to wait for a cluster to answer."""
 
@@ -144,6 +147,8 @@ class Cluster:
         self._distributed: Any = distributed
         for name in ("batched", "client", "comm", "core"):  # what goes wrong is said in a sentence, not in a log
             logging.getLogger(f"distributed.{name}").setLevel(logging.CRITICAL)
+        if address != LOCAL and not ADDRESS.fullmatch(address):
+            raise InvalidParameter(f"{address!r} is no scheduler's address; expected tcp://host:8786, or '{LOCAL}'")
         try:
             if address == LOCAL:
                 with _deaf_to_interrupts():

@@ -91,8 +91,11 @@ def _as_list(value: Any) -> Any:
 
 def _as_numbers(value: Any) -> Any:
     """A count of seeds as their numbers."""
-    counted = isinstance(value, int) and not isinstance(value, bool) and value >= 0
-    return list(range(value)) if counted else value
+    if not isinstance(value, int) or isinstance(value, bool):
+        return value
+    if value < 0:
+        raise ValueError(f"{value} came; expected how many, or a list of seeds")
+    return list(range(value))
 
 
 Several = Annotated[list[Named], BeforeValidator(_as_list), Field(min_length=1)]

@@ -52,7 +52,7 @@ class Constants:
     """The learning rate of round t is ``eta0 / (t + head_start)**power``."""
     power: float = 0.5
     estimator: Estimator = "importance"
-    """``importance``: ``l / p(V)``, Algorithm 1. ``baseline``: ``(l - b) / p(V)``, ``b`` the running mean loss."""
+    """``importance``: ``l / p(V)``, as in the paper. ``baseline``: ``(l - b) / p(V)``, ``b`` the running mean loss."""
     implicit_exploration: float = 0.0
     """Estimates divide by ``p(V)`` plus this over ``t + head_start``: what is rarely seen is believed less, and so is
     what is seen first. 0, as in the paper, keeps them unbiased."""
@@ -173,7 +173,8 @@ class Constants:
                 )
         if self.beta * self.variance_floor == 0.0 and float(alpha.min()) == 0.0:
             raise InvalidConstants(
-                "alpha and beta are both 0 for some clique, which leaves its mass undetermined; raise one of them"
+                "alpha and the least barrier (beta times variance_floor) are both 0 for some clique, which leaves its "
+                "mass undetermined; raise one of them"
             )
 
     def to_dict(self) -> dict[str, Any]:
@@ -189,10 +190,20 @@ class Constants:
         """A hash of all values, equal for equal constants on every machine."""
         return hashlib.sha256(json.dumps(self.to_dict(), sort_keys=True).encode()).hexdigest()
 
+    @property
+    def is_unbiased(self) -> bool:
+        """Whether estimates are those of Algorithm 1, ``l / p(V)``, which the proofs are about."""
+        return self.estimator == "importance" and self.implicit_exploration == 0.0
+
     def __repr__(self) -> str:
+        more = ""
+        if self.implicit_exploration > 0.0:
+            more += f", implicit exploration={self.implicit_exploration:.4g}/{self._rounds()}"
+        if self.variance_floor < 1.0:
+            more += f", variance floor={self.variance_floor:g}"
         return (
             f"Constants({self.label}: alpha={_short(self.alpha)}, beta={self.beta:g}, gamma={self.gamma:g}, "
-            f"learning rate={self.eta0:.4g}/{self._rounds()}**{self.power:g}, estimator={self.estimator})"
+            f"learning rate={self.eta0:.4g}/{self._rounds()}**{self.power:g}, estimator={self.estimator}{more})"
         )
 
     def _rounds(self) -> str:

@@ -36,7 +36,9 @@ def whole_number(value: Any, name: str, *, at_least: int = 1, error: type[AllWor
     >>> whole_number(3, "n_arms")
     3
     """
-    if not is_whole(value) or not at_least <= operator.index(value) < 2**62:
+    if is_whole(value) and operator.index(value) >= 2**62:
+        raise error(f"{name} must be below 2**62, but {_short(value)} came")
+    if not is_whole(value) or operator.index(value) < at_least:
         raise error(f"{name} must be an integer of at least {at_least}, but {_short(value)} came")
     return operator.index(value)
 

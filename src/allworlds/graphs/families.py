@@ -35,6 +35,10 @@ def full_information(n: int) -> FeedbackGraph:
     return FeedbackGraph._from_sizes(np.array([whole_number(n, "n")], dtype=np.int64))
 
 
+MOST_ARMS = 1_000_000_000
+"""More would not fit any machine's memory, and are a slip of the pen."""
+
+
 def disjoint_cliques(n_cliques: int | Sequence[int], size: int | None = None) -> FeedbackGraph:
     """``n_cliques`` cliques of ``size`` arms each, or one clique for each size in a list.
 
@@ -46,9 +50,10 @@ def disjoint_cliques(n_cliques: int | Sequence[int], size: int | None = None) ->
     4
     """
     if size is not None:
-        return FeedbackGraph._from_sizes(
-            np.full(whole_number(n_cliques, "n_cliques"), whole_number(size, "size"), dtype=np.int64)
-        )
+        count, each = whole_number(n_cliques, "n_cliques"), whole_number(size, "size")
+        if count * each > MOST_ARMS:
+            raise InvalidGraph(f"{count:,} cliques of {each:,} arms are too many arms; at most {MOST_ARMS:,} are taken")
+        return FeedbackGraph._from_sizes(np.full(count, each, dtype=np.int64))
     if np.ndim(n_cliques) == 0:
         raise InvalidGraph(
             f"disjoint_cliques({n_cliques!r}) lacks the size of a clique; "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from allworlds.errors import InvalidParameter
@@ -22,6 +22,7 @@ from allworlds.learners.tsallis_shannon import TsallisShannon
 from allworlds.learners.ucb_maxn import UCBMaxN
 from allworlds.learners.ucb_n import UCBN
 from allworlds.learners.uniform import Uniform
+from allworlds.specs import nearest
 
 Make = Callable[..., Learner]
 
@@ -59,8 +60,14 @@ def _sharp(cover: CliqueCover, horizon: int | None, kappa: float = 0.5, **change
     return _tuned(cover, Constants.sharp(cover, kappa), changes)
 
 
+CHANGEABLE = [field.name for field in fields(Constants) if field.name not in ("alpha", "label")]
+"""Constants that an option of a name may change."""
+
+
 def _tuned(cover: CliqueCover, constants: Constants, changes: dict[str, Any]) -> Learner:
     """The learner with some of the setting's constants changed, by the names of their fields."""
+    for name in changes:
+        nearest(name, CHANGEABLE, "constant")
     if changes:
         words = [f"{name} = {value}" for name, value in changes.items()]
         constants = replace(constants, label=", ".join([constants.label, *words]), **changes)

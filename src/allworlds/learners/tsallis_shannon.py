@@ -36,6 +36,18 @@ from allworlds.ftrl.clique_table import (
     new_table,
     place,
 )
+from allworlds.ftrl.clock import (
+    BARRIER,
+    DAMPING,
+    MEAN,
+    MULTIPLIER,
+    RATE,
+    ROUND,
+    Rates,
+    new_clock,
+    rates_of,
+    tick,
+)
 from allworlds.ftrl.constants import Constants
 from allworlds.ftrl.expansion import CHUNK, FAR, WEIGHT, expand, new_work, weigh
 from allworlds.ftrl.lazy_step import expand_up_to, expand_with_floor, log_top_of, settle
@@ -48,32 +60,7 @@ from allworlds.kernels.jit import lean_jit
 from allworlds.learners.base import Learner
 from allworlds.learners.dispatch import Sight, serves
 
-MEAN_WINDOW, VARIANCE_WINDOW = 20.0, 200.0
-"""Of about how many of the last losses incurred mean and variance are, once there are so many.
-
-The mean only shifts the estimates, so its own noise costs little, and a short memory follows losses that jump.
-"""
-MEAN_START, VARIANCE_START = 0.5, 0.25
-"""What is taken for granted before the first loss: as much as losses in [0, 1] can vary."""
-
-ROUND, MEAN, VARIANCE, MULTIPLIER, RATE, BARRIER, DAMPING = range(7)
-"""Places in ``State.clock``."""
-
-
 Floats = NDArray[np.float64]
-
-
-class Rates(NamedTuple):
-    """The scalars of :class:`~allworlds.Constants`, for kernels."""
-
-    beta: float
-    gamma: float
-    eta0: float
-    power: float
-    implicit_exploration: float
-    variance_floor: float
-    head_start: float
-    uses_baseline: bool
 
 
 class State(NamedTuple):
@@ -84,7 +71,7 @@ class State(NamedTuple):
     table: NDArray[np.float64]
     """What is known of each clique, its mass among it: :mod:`allworlds.ftrl.clique_table`."""
     clock: NDArray[np.float64]
-    """(7,) round; mean and variance of the losses incurred; multiplier, rate, barrier, damping of the coming step."""
+    """What the coming round knows of time: :mod:`allworlds.ftrl.clock`."""
     owner: NDArray[np.int64]
     order: NDArray[np.int64]
     starts: NDArray[np.int64]
@@ -158,20 +145,20 @@ class TsallisShannon(Learner):
     def init(self) -> State:
         """No losses, round one."""
         c = self._constants
+        rates = rates_of(c)
         start = new_masses(self.cover.sizes, c.gamma)
         work, sums = new_work()
         state = State(
             cumulative_losses=np.zeros(self.n_arms + LANES),
             table=new_table(np.array(c.alpha), start.hottest),
-            clock=new_clock(),
+            clock=new_clock(rates),
             owner=self.cover.owner,
             order=self.cover.order,
             starts=self.cover.starts,
             work=work,
             sums=sums,
-            rates=rates_of(c),
+            rates=rates,
         )
-        set_rates(state.clock, state.rates)
         restore(state, start.even, state.clock[RATE] / start.even, np.zeros(start.even.size))
         resolve(state)
         return state
@@ -194,8 +181,10 @@ class TsallisShannon(Learner):
         return mass
 
     def constants_now(self, state: State) -> Constants:
-        """The constants of the coming round: the same, but for a barrier that follows the variance."""
-        return replace(self._constants, beta=float(state.clock[BARRIER]), variance_floor=1.0)
+        """The constants of the coming round: barrier and implicit exploration as they follow the variance now."""
+        c, clock = self._constants, state.clock
+        exploration = float(clock[DAMPING] * (clock[ROUND] + c.head_start))
+        return replace(c, beta=float(clock[BARRIER]), implicit_exploration=exploration, variance_floor=1.0)
 
     def residual(self, state: State) -> float:
         """The certificate of the coming round's distribution, from all arms."""
@@ -275,20 +264,6 @@ class TsallisShannon(Learner):
     def from_settings(cls, cover: CliqueCover, settings: dict[str, Any]) -> TsallisShannon:
         """The inverse of :meth:`settings`."""
         return cls(cover, Constants.from_dict(settings["constants"]))
-
-
-def new_clock() -> Floats:
-    """Of round one, nothing seen; :func:`set_rates` fills in the rest."""
-    clock = np.zeros(DAMPING + 1)
-    clock[ROUND], clock[MEAN], clock[VARIANCE] = 1.0, MEAN_START, VARIANCE_START
-    return clock
-
-
-def rates_of(constants: Constants) -> Rates:
-    """What kernels need of the constants, beside alpha."""
-    c = constants
-    numbers = (c.beta, c.gamma, c.eta0, c.power, c.implicit_exploration, c.variance_floor, c.head_start)
-    return Rates(*numbers, uses_baseline=c.estimator == "baseline")
 
 
 # --- kernels --------------------------------------------------------------------------------------------
@@ -371,9 +346,7 @@ def update(state: State, ticket: Ticket, losses: Floats) -> None:
         if state.order[start + j] == ticket.arm:
             incurred = losses[j]
     state.table[place(ticket.clique) + LOWEST] = lowest
-    follow(state.clock, state.rates.head_start, incurred)
-    state.clock[ROUND] += 1.0
-    set_rates(state.clock, state.rates)
+    tick(state.clock, state.rates, incurred)
     read_clique(state, ticket.clique, state.clock[RATE] * state.table[place(ticket.clique) + COOLNESS])
     resolve(state)
 
@@ -408,15 +381,6 @@ def resolve(state: State) -> None:
 
 
 @lean_jit
-def follow(clock: NDArray[np.float64], head_start: float, incurred: float) -> None:
-    """Running mean and variance of the losses incurred."""
-    rounds = clock[ROUND] + head_start + 1.0
-    before = incurred - clock[MEAN]
-    clock[MEAN] += before / min(rounds, MEAN_WINDOW)
-    clock[VARIANCE] += (before * (incurred - clock[MEAN]) - clock[VARIANCE]) / min(rounds, VARIANCE_WINDOW)
-
-
-@lean_jit
 def restore(state: State, temperature: Floats, reference: Floats, last_free: Floats) -> None:
     """What follows from losses, temperatures and references: each clique's lowest loss and its expansion.
 
@@ -433,16 +397,6 @@ def restore(state: State, temperature: Floats, reference: Floats, last_free: Flo
         else:
             cut = reference[k] * last_free[k]
             expand_up_to(state.table, k, losses, start, stop, reference[k], cut, state.work, state.sums)
-
-
-@lean_jit
-def set_rates(clock: Floats, rates: Rates) -> None:
-    """``eta0 / (t + head start)**power``; barrier and damping follow the variance of the losses down to its floor."""
-    t = clock[ROUND] + rates.head_start
-    share = min(1.0, max(rates.variance_floor, 4.0 * clock[VARIANCE]))
-    clock[RATE] = rates.eta0 / (math.sqrt(t) if rates.power == 0.5 else t**rates.power)
-    clock[BARRIER] = rates.beta * share
-    clock[DAMPING] = rates.implicit_exploration * share / t
 
 
 def seen_by(state: State) -> Sight:

@@ -75,7 +75,7 @@ def make_page(story: Story, svgs: dict[str, str]) -> str:
         parts.append(_world(story, world, number, svgs[world_name(number, world)]))
     if "masses" in svgs:
         parts.append(_masses(story, svgs["masses"]))
-    if PAPER in story.learners:
+    if PAPER in story.learners and story.cover.n_cliques > 1:  # with one clique alpha drops out
         parts += ["<h2>Why the paper's constants are slow</h2>", f"<p>{why_the_paper_is_slow(story)}</p>"]
     parts.append(_repeat(story))
     return whole_page(f"allworlds race: {graph}", "\n".join(parts))

@@ -98,9 +98,9 @@ def why_the_paper_is_slow(story: Story) -> str:
     return escape(
         f"The paper proves its bound with a weight α = 2(1 + log²(NT)) = {max(paper.alpha):,.0f} of the Tsallis "
         f"entropy, which makes every step {speed:,.0f} times as timid as the practical setting (α = "
-        f"{max(practical.alpha):.2f}, rate {practical.eta0:.1f}/√t). The size of α comes from the proof, which "
-        f"bounds logarithms of tiny probabilities by log(NT); the exact condition needs far less "
-        f"(docs/sharp_constants.md). With the printed value the learner plays almost uniformly for the first "
+        f"{max(practical.alpha):.2f}, rate {practical.eta0:.1f}/√(t + {practical.head_start:.0f})). The size of α "
+        f"comes from the proof, which bounds logarithms of tiny probabilities by log(NT); the exact condition needs "
+        f"far less (docs/sharp_constants.md). With the printed value the learner plays almost uniformly for the first "
         f"million rounds, so here it pays nearly what uniform play pays. Nothing is wrong with the algorithm: only "
         f"its constants were chosen for the proof."
     )

@@ -16,25 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from allworlds.ftrl.clique_mass import MAX_STEPS, Masses, Problem, appraise_all, new_masses, residual_of, solve_masses
+from allworlds.ftrl.clock import BARRIER, DAMPING, MEAN, MULTIPLIER, RATE, ROUND, Rates, new_clock, rates_of, tick
 from allworlds.ftrl.solve import set_lowest
 from allworlds.ftrl.within_clique import probability
 from allworlds.kernels.jit import lean_jit
 from allworlds.learners.dispatch import Sight, serves
-from allworlds.learners.tsallis_shannon import (
-    BARRIER,
-    DAMPING,
-    MEAN,
-    MULTIPLIER,
-    RATE,
-    ROUND,
-    Rates,
-    Ticket,
-    TsallisShannon,
-    follow,
-    new_clock,
-    rates_of,
-    set_rates,
-)
+from allworlds.learners.tsallis_shannon import Ticket, TsallisShannon
 
 TOLERANCE = 1e-12
 """Residual at which a round's step stops; Newton's last step usually leaves it far below."""
@@ -71,17 +58,17 @@ class ExactStep(TsallisShannon):
     def init(self) -> ExactState:  # type: ignore[override]
         """No losses, round one."""
         c, cover = self._constants, self.cover
+        rates = rates_of(c)
         state = ExactState(
             cumulative_losses=np.zeros(self.n_arms),
             masses=new_masses(cover.sizes, c.gamma),
-            clock=new_clock(),
+            clock=new_clock(rates),
             owner=cover.owner,
             order=cover.order,
             starts=cover.starts,
             alpha=np.array(c.alpha),
-            rates=rates_of(c),
+            rates=rates,
         )
-        set_rates(state.clock, state.rates)
         resolve(state)
         return state
 
@@ -169,9 +156,7 @@ def update(state: ExactState, ticket: Ticket, losses: NDArray[np.float64]) -> No
         if state.order[start + j] == ticket.arm:
             incurred = losses[j]
     state.masses.lowest[ticket.clique] = lowest
-    follow(state.clock, state.rates.head_start, incurred)
-    state.clock[ROUND] += 1.0
-    set_rates(state.clock, state.rates)
+    tick(state.clock, state.rates, incurred)
     resolve(state)
 
 

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.errors import InvalidParameter
+from allworlds.errors import InvalidConstants, InvalidParameter
 from allworlds.ftrl.constants import Constants
 from allworlds.ftrl.solve import solve_ftrl
 from allworlds.graphs import CliqueCover
@@ -100,6 +100,15 @@ class Round:
         return float(self.mass @ values)
 
 
+def check_unbiased(constants: Constants) -> None:
+    """Refuse constants whose estimates are not those of Algorithm 1: no statement here is about others."""
+    if not constants.is_unbiased:
+        raise InvalidConstants(
+            f"the paper's statements are about estimates l / p(V), but {constants.label} constants have others; "
+            "take Constants.paper or Constants.sharp"
+        )
+
+
 def masses(cover: CliqueCover, p: Array) -> Array:
     """``p(V_k)`` for each clique, shape (K,)."""
     summed = np.zeros(cover.n_cliques)
@@ -119,6 +128,7 @@ def half_steps(
 
     [EK21, Theorem 2: ``p_t^+`` minimises ``Lhat_t·p + R_t(p)``]
     """
+    check_unbiased(constants)
     q = masses(cover, distribution)
     steps = np.empty((cover.n_cliques, cover.n_arms))
     for k, clique in enumerate(cover.cliques):

@@ -13,6 +13,7 @@ import numpy as np
 
 from allworlds.errors import InvalidParameter
 from allworlds.graphs import CliqueCover, FeedbackGraph, IndependentArms, clique_cover, write_cover
+from allworlds.graphs.budget import check_time_limit
 from allworlds.graphs.by_name import make_graph
 from allworlds.graphs.covering import INTERRUPTED, compile_searches
 from allworlds.graphs.files import FORMATS, parse_graph, read_graph
@@ -107,6 +108,7 @@ def cover_graph(
     """
     nearest(objective, OBJECTIVES, "objective")
     cost: Any = clique_penalty if objective == "penalty" else "cliques"
+    check_time_limit(time_limit)
     graph = find_graph(source, form)
     if out is not None:
         from allworlds.reporting.canvas import house_style

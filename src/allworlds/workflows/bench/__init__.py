@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from allworlds.workflows.bench.config import FULL, QUICK, Scale
-from allworlds.workflows.bench.result import BenchResult, write_result
+from allworlds.workflows.bench.result import BenchResult, read_page, write_result
 from allworlds.workflows.bench.run import PARTS, run_bench
 
-__all__ = ["FULL", "PARTS", "QUICK", "BenchResult", "Scale", "run_bench", "write_result"]
+__all__ = ["FULL", "PARTS", "QUICK", "BenchResult", "Scale", "read_page", "run_bench", "write_result"]

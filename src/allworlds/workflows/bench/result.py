@@ -57,7 +57,7 @@ def write_result(result: BenchResult, out: str | Path, page: str | Path | None =
     from allworlds.workflows.bench.page import as_markdown
 
     text = as_markdown(result)
-    fresh = None if page is None else _between_marks(Path(page), text)
+    fresh = None if page is None else _with_table(Path(page), text)
     folder = open_folder(out, ".")
     files = [folder / "bench.md", folder / "bench.json"]
     write_whole(files[0], f"# Rounds at the speed of what they read\n\n{text}".encode())
@@ -70,15 +70,21 @@ def write_result(result: BenchResult, out: str | Path, page: str | Path | None =
     return tuple(files)
 
 
-def _between_marks(page: Path, text: str) -> str:
-    """The page with its old table replaced."""
+def read_page(page: Path) -> tuple[str, str]:
+    """What stands before the table of a page, and after it; refuses a page without a place for it."""
     try:
         old = page.read_text(encoding="utf-8")
     except OSError as error:
         raise InvalidParameter(f"cannot read '{page}': {error.strerror}; name a page that exists") from None
     if old.count(BEGIN) != 1 or old.count(END) != 1 or old.index(BEGIN) > old.index(END):
         raise InvalidParameter(f"'{page}' has no place for the table; mark it with {BEGIN} and {END}")
-    return f"{old[: old.index(BEGIN)]}{BEGIN}\n\n{text}\n{old[old.index(END) :]}"
+    return old[: old.index(BEGIN)], old[old.index(END) :]
+
+
+def _with_table(page: Path, text: str) -> str:
+    """The page with its old table replaced."""
+    before, after = read_page(page)
+    return f"{before}{BEGIN}\n\n{text}\n{after}"
 
 
 def _bars(result: BenchResult) -> dict[str, dict[str, float]]:

@@ -53,6 +53,8 @@ class Race:
         """Write specs in one way, drop repetitions, refuse counts that are none."""
         for name, least in (("horizon", 1), ("seeds", 1), ("first_seed", 0)):
             _check_count(name, getattr(self, name), least)
+        if self.first_seed + self.seeds > 2**63:
+            raise InvalidParameter(f"first_seed is {self.first_seed}; expected seeds below 2**63")
         if self.jobs is not None:
             _check_count("jobs", self.jobs, 1)
         object.__setattr__(self, "graph", str(graph_spec(self.graph)))

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from allworlds.ftrl import Constants, solve_ftrl
 from allworlds.graphs import CliqueCover
 from allworlds.learners import TsallisShannon
+from allworlds.theory.rounds import check_unbiased
 
 Array = NDArray[np.float64]
 World = Literal["stochastic", "adversarial", "corrupted"]
@@ -88,6 +89,7 @@ def make_losses(world: World, n_arms: int, horizon: int, gap: float, best_arm: i
 
 def run(cover: CliqueCover, constants: Constants, losses: Losses, rng: np.random.Generator) -> Trajectory:
     """Play Algorithm 1 on these losses and keep everything."""
+    check_unbiased(constants)
     learner = TsallisShannon(cover, constants)
     state = learner.init()
     horizon, n_arms = losses.played.shape

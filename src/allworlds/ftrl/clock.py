@@ -1,0 +1,81 @@
+"""What changes from round to round whatever is drawn: rate, barrier and damping, and what they follow.
+
+The learning rate falls with the rounds. Barrier and damping (implicit exploration) also follow the variance of the
+losses that were incurred, down to a floor, and the estimates take off their running mean. A clock is one small array,
+so that it can be saved and restored bit for bit.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from allworlds.ftrl.constants import Constants
+from allworlds.kernels.jit import lean_jit
+
+MEAN_WINDOW, VARIANCE_WINDOW = 20.0, 200.0
+"""Of about how many of the last losses incurred mean and variance are, once there are so many.
+
+The mean only shifts the estimates, so its own noise costs little, and a short memory follows losses that jump.
+"""
+MEAN_START, VARIANCE_START = 0.5, 0.25
+"""What is taken for granted before the first loss: as much as losses in [0, 1] can vary."""
+
+ROUND, MEAN, VARIANCE, MULTIPLIER, RATE, BARRIER, DAMPING = range(7)
+"""Places in a clock: the round; mean and variance of the losses incurred; of the coming step its multiplier, where the
+search for the next one starts, its rate and barrier; and what its estimate adds to a clique's probability."""
+
+
+class Rates(NamedTuple):
+    """The scalars of :class:`~allworlds.Constants`, for kernels."""
+
+    beta: float
+    gamma: float
+    eta0: float
+    power: float
+    implicit_exploration: float
+    variance_floor: float
+    head_start: float
+    uses_baseline: bool
+
+
+def rates_of(constants: Constants) -> Rates:
+    """What kernels need of the constants, beside alpha."""
+    c = constants
+    numbers = (c.beta, c.gamma, c.eta0, c.power, c.implicit_exploration, c.variance_floor, c.head_start)
+    return Rates(*numbers, uses_baseline=c.estimator == "baseline")
+
+
+def new_clock(rates: Rates) -> NDArray[np.float64]:
+    """(7,) round one, nothing seen."""
+    clock = np.zeros(DAMPING + 1)
+    clock[ROUND], clock[MEAN], clock[VARIANCE] = 1.0, MEAN_START, VARIANCE_START
+    set_rates(clock, rates)
+    return clock
+
+
+# --- kernels --------------------------------------------------------------------------------------------
+
+
+@lean_jit
+def tick(clock: NDArray[np.float64], rates: Rates, incurred: float) -> None:
+    """One round later, with a loss more."""
+    rounds = clock[ROUND] + rates.head_start + 1.0
+    before = incurred - clock[MEAN]
+    clock[MEAN] += before / min(rounds, MEAN_WINDOW)
+    clock[VARIANCE] += (before * (incurred - clock[MEAN]) - clock[VARIANCE]) / min(rounds, VARIANCE_WINDOW)
+    clock[ROUND] += 1.0
+    set_rates(clock, rates)
+
+
+@lean_jit
+def set_rates(clock: NDArray[np.float64], rates: Rates) -> None:
+    """``eta0 / (t + head start)**power``; barrier and damping follow the variance of the losses down to its floor."""
+    t = clock[ROUND] + rates.head_start
+    share = min(1.0, max(rates.variance_floor, 4.0 * clock[VARIANCE]))
+    clock[RATE] = rates.eta0 / (math.sqrt(t) if rates.power == 0.5 else t**rates.power)
+    clock[BARRIER] = rates.beta * share
+    clock[DAMPING] = rates.implicit_exploration * share / t
