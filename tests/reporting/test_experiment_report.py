@@ -131,4 +131,4 @@ def test_a_line_whose_values_have_no_logarithm_does_not_stop_the_figure():
     both = Panel(panel.name, panel.kind, (sunk, *panel.lines))
     sweep = sweep_of(both, x="budget")
     assert len(panel_figure(sweep, both).axes) == 2
-    assert "so there is no slope yet" in answers(sweep)[0]
+    assert "so there is no slope" in answers(sweep)[0]

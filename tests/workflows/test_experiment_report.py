@@ -127,7 +127,7 @@ def test_half_a_run_with_failures_says_how_much_is_there_and_what_failed(finishe
     assert Page(text).stack == []
     assert "22 of 24 cells are finished, 1 failed, 1 to go" in text
     assert "So far (22 of 24 cells are finished" in text
-    assert "no slope yet" in report.answers[0]  # two horizons
+    assert "so there is no slope" in report.answers[0]  # two horizons
     assert "<h2>Cells that failed</h2>" in text
     assert "MemoryError: &lt;no room&gt;</td>" in text
     assert row.cell.title in "".join(Page(text).texts)

@@ -139,7 +139,7 @@ def _power(sweep: Sweep, line: Line) -> str:
     of = f"the excess of {line.name} over {sweep.letter} = 0" if line.base else f"the {sweep.measured} of {line.name}"
     slope = line.slope
     if slope is None:
-        return f"{of} has fewer than {LEAST_POINTS} points with a logarithm, so there is no slope yet{_raw(line)}."
+        return f"{of} is positive at fewer than {LEAST_POINTS} points, so there is no slope{_raw(line)}."
     said = f"{of} grows with {sweep.letter} with slope {_slope_said(slope)} on logarithmic axes"
     if line.theory == 0.0 and line.late is not None:
         low, high = float(line.points[-2].x), float(line.points[-1].x)
@@ -168,7 +168,7 @@ def _raw(line: Line) -> str:
 
 def _doubling(sweep: Sweep, line: Line) -> str:
     if line.slope is None:
-        return f"the {sweep.measured} of {line.name} has fewer than {LEAST_POINTS} points, so there is no slope yet."
+        return f"the {sweep.measured} of {line.name} has fewer than {LEAST_POINTS} points, so there is no slope."
     ends = [f"{number(point.mean.mean)} at {place_text(point.x)}" for point in (line.points[0], line.points[-1])]
     missed = (
         "" if line.missed is None else f"; the intervals of {line.missed} of {len(line.points)} points miss the line"
