@@ -146,15 +146,19 @@ def as_text(row: Row) -> str:
     return f"{row.task:32s} {means}  worst/mean {row.worst_over_mean:4.2f}  {ratios}  {mark}"
 
 
+def _ratio(ratio: float, name: str) -> str:
+    return f"{ratio:.2f} of {name}" if ratio >= 0.0 else "below 0"
+
+
 def as_table(rows: list[Row], corrupted: bool) -> list[str]:
     """The rows in Markdown."""
     learners = list(dict.fromkeys(name for row in rows for name in row.mean))
-    last = "on clean losses: ours, best rival" if corrupted else f"worst / mean ({TAIL:g})"
+    last = "on clean losses: ours, best rival" if corrupted else f"worst / mean (goal {TAIL:g})"
     head = ["world", "rounds", *learners, "ratio (goal)", last]
     lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
     for row in rows:
         ratios = ", ".join(
-            f"{row.ratios[name]:.2f} of {name} ({goal:.2f}){' **missed**' if name in row.missed else ''}"
+            f"{_ratio(row.ratios[name], name)} ({goal:.2f}){' **missed**' if name in row.missed else ''}"
             for name, goal in row.goals.items()
         )
         if corrupted:

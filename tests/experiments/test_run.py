@@ -51,6 +51,25 @@ class Fake:
         pass
 
 
+class Crowded(Fake):
+    """One worker for all: whatever is under way beside a deadly cell is lost with it."""
+
+    def collect(self, timeout):
+        returned = super().collect(timeout)
+        if any(one.lost for one in returned):
+            return [Returned(one.bundle, [], "it died") for one in returned]
+        return returned
+
+
+def test_who_was_lost_beside_a_deadly_cell_is_tried_by_itself_and_finished(plan, tmp_path):
+    guilty = plan.cells[5].id
+    executor = Crowded(plan.workshop, [guilty])
+    executor.goal = 0.0  # two cells under way at a time
+    assert drive(plan, tmp_path / "out", executor) == {"done": 11, "failed": 1}
+    assert executor.begun[guilty] == 2
+    assert max(executor.begun.values()) == 2
+
+
 @pytest.fixture
 def plan(tmp_path):
     return make_plan(write_file(tmp_path))

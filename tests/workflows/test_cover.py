@@ -24,7 +24,7 @@ def test_no_cut_into_as_many_pieces_has_a_smaller_bound_than_is_said(sizes, hori
     worth = {row.cover: row for row in what_it_is_worth(cover, horizon)}
     here = sharp_adversarial_bound(sizes, horizon).value
     assert worth["this cover"].sharp == pytest.approx(here)
-    assert worth["no cover can do better"].sharp <= here * (1 + 1e-12)
+    assert worth["a limit for all covers"].sharp <= here * (1 + 1e-12)
     assert worth["every arm alone"].sharp == pytest.approx(sharp_adversarial_bound([1] * sum(sizes), horizon).value)
 
 

@@ -110,7 +110,7 @@ def _print_result(result: RaceResult) -> None:
             screen.print(Text(f"{NO_RATIO}\n"))
     story, seconds = result.story, result.seconds
     if story.has_ratios:
-        title = "Worst ratio over worlds: mean regret over the best rival's, where it is largest"
+        title = "Worst ratio over worlds: mean regret over the best learner's, where it is largest"
         screen.print(Text(title, style="bold"))
         screen.print(headline(result))
     elif len(story.worlds) > 1:

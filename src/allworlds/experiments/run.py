@@ -82,6 +82,8 @@ class Driver:
     _todo: deque[Cell] = field(default_factory=deque)
     _alone: deque[Cell] = field(default_factory=deque)
     """Cells whose bundle was lost: each goes by itself, so that the guilty one is found."""
+    _suspects: deque[Cell] = field(default_factory=deque)
+    """Cells that were lost by themselves: each goes when nothing else is under way."""
     _under_way: int = 0
     _tried: Counter[str] = field(default_factory=Counter)
     _unkept: list[Outcome] = field(default_factory=list)
@@ -109,9 +111,12 @@ class Driver:
             raise
 
     def _loop(self) -> None:
-        while self._todo or self._alone or self._under_way:
+        while self._todo or self._alone or self._suspects or self._under_way:
             while (self._todo or self._alone) and self._under_way < self.executor.width:
                 self.executor.submit(self._next_bundle())
+                self._under_way += 1
+            if self._suspects and not self._under_way:  # all others have ended: whoever dies now is to blame
+                self.executor.submit((self._suspects[0],))
                 self._under_way += 1
             for returned in self.executor.collect(timeout=0.1):
                 self._take(returned)
@@ -145,14 +150,23 @@ class Driver:
         if len(returned.bundle) > 1:
             self._alone.extend(returned.bundle)
             return
-        self._end(Outcome(returned.bundle[0], None, None, 0.0, returned.lost))
+        (cell,) = returned.bundle
+        if cell not in self._suspects:  # perhaps a neighbour killed the worker that had both
+            self._suspects.append(cell)
+            self._tried[cell.id] += 1
+            return
+        self._end(Outcome(cell, None, None, 0.0, returned.lost))
 
     def _end(self, outcome: Outcome) -> None:
         cell = outcome.cell
         self._tried[cell.id] += 1
+        suspect = cell in self._suspects
         if outcome.error is not None and self._tried[cell.id] < ATTEMPTS:
-            self._alone.append(cell)
+            if not suspect:
+                self._alone.append(cell)
             return
+        if suspect:
+            self._suspects.remove(cell)
         self._unkept.append(replace(outcome, attempts=self._tried[cell.id]))
         self._rounds_left -= cell.horizon
         if outcome.error is None:
@@ -177,6 +191,7 @@ class Driver:
         until = time.monotonic() + GRACE
         self._todo.clear()
         self._alone.clear()
+        self._suspects.clear()
         self._under_way -= self.executor.stop()
         with suppress(RunStopped):  # the first one says why
             while self._under_way and time.monotonic() < until:

@@ -165,7 +165,7 @@ GRAPHS: dict[str, Recipe[FeedbackGraph]] = {
             "file",
             read_graph,
             "GraphML (.graphml, .xml), METIS (.graph, .metis), a matrix (.csv), or else an edge list: two arms a line, "
-            "with a space or a comma between",
+            "with a space or a comma between; an arm alone has no neighbours",
             "file:graph.txt",
             {"path": "path"},
             ("path",),

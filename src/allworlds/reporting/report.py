@@ -86,7 +86,7 @@ def _headline(story: Story, svg: str) -> str:
     beside = f" In brackets: {', '.join(lines)}, which sees more than the graph shows and is no rival." if lines else ""
     caption = (
         "How far each learner falls behind in the world that suits it least. In each world its mean regret is "
-        "divided by the smallest mean regret of any rival; the largest of these ratios is drawn. A learner with a "
+        "divided by the smallest mean regret of any learner; the largest of these ratios is drawn. A learner with a "
         f"short bar is a safe choice among these worlds; the figure says nothing about others.{beside}"
     )
     described = "; ".join(f"{row.learner}: {row.ratio:.2f}" for row in story.ratios if row.ratio is not None)

@@ -16,7 +16,7 @@ NEAR, FAR = 1.5, 3.0
 
 
 def ratio_table(story: Story) -> str:
-    """Learner by world: the ratio to the best rival, and the largest of them."""
+    """Learner by world: the ratio to the best learner, and the largest of them."""
     titles = short_titles(list(story.worlds))
     ratios = {(row.learner, row.world): row.ratio for row in story.standings}
     head = ["learner", *(titles[world] for world in story.worlds), "worst"]

@@ -45,7 +45,7 @@ class Standing:
     corruption: float
     """The mean corruption of the runs."""
     ratio: float | None
-    """The mean regret over the best rival's in this world; None where that one is below :data:`LEAST_REGRET`."""
+    """The mean regret over the best learner's in this world; None where that one is below :data:`LEAST_REGRET`."""
     difference: Estimate | None
     """Regret less that of our learner, seed by seed on equal losses; None for our learner itself."""
     rounds_per_second: float

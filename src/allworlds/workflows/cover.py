@@ -104,7 +104,7 @@ def cover_graph(
 
     >>> result = cover_graph("cycle:9", horizon=100_000)
     >>> result.cover.n_cliques, result.alpha.lower, [worth.cover for worth in result.worth]
-    (5, 4, ['this cover', 'every arm alone', 'no cover can do better'])
+    (5, 4, ['this cover', 'every arm alone', 'a limit for all covers'])
     """
     nearest(objective, OBJECTIVES, "objective")
     cost: Any = clique_penalty if objective == "penalty" else "cliques"
@@ -157,7 +157,7 @@ def what_it_is_worth(cover: CliqueCover, horizon: int) -> tuple[Worth, ...]:
     cuts = {
         "this cover": cover.sizes,
         "every arm alone": np.ones(n_arms, dtype=np.int64),
-        "no cover can do better": np.array([1] * (fewest - 1) + [n_arms - fewest + 1]),
+        "a limit for all covers": np.array([1] * (fewest - 1) + [n_arms - fewest + 1]),
     }
     rows = []
     for name, sizes in cuts.items():
