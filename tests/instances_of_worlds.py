@@ -27,6 +27,12 @@ CLEAN: dict[str, World] = {
     "switching, given phases": worlds.switching(N_ARMS, phases=[20, 30, 400], leaders=[5, 3, 5]),
     "drifting": worlds.drifting(MEANS, amplitude=0.4, period=90.0),
     "random": worlds.random_sequence(N_ARMS, block=7),
+    "phases": worlds.phases(
+        [[0.5] * N_ARMS, MEANS, [0.0, 0.2, 0.9, 0.9, 1.0, 0.5]],
+        [0.3, 0.5, 0.2],
+        [[False] * N_ARMS, [True, False] * 3, [True] * N_ARMS],
+    ),
+    "lock-in": worlds.lock_in(N_ARMS),
     "recorded": worlds.recorded(np.random.default_rng(3).random((LONGEST, N_ARMS))),
 }
 ATTACKS = ["flip", "best-worst", "decoy-best", "spread", "periodic", "all-worst"]

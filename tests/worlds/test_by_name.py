@@ -17,6 +17,22 @@ CASES = [
     ("switching:gap=0.3,phases=5/7", worlds.switching(6, 0.3, phases=[5, 7])),
     ("drifting:amplitude=0.1,period=50", worlds.drifting(np.full(6, 0.5), 0.1, 50.0)),
     ("random:block=3", worlds.random_sequence(6, 3)),
+    ("lock-in", worlds.lock_in(6, 3)),
+    (
+        "lock-in:best=1,quiet=0.2,trap=0.3,quiet-level=0.2,trap-levels=0.8/0.1,end-levels=0/0.9,constant=1/0/1",
+        worlds.lock_in(
+            6, 1, 0.2, 0.3, quiet_level=0.2, trap_levels=[0.8, 0.1], end_levels=[0, 0.9], constant=[True, False, True]
+        ),
+    ),
+    (
+        "phases:lengths=1/3,levels=0.1/0.9,constant=0/1",
+        worlds.phases([[0.1] * 6, [0.9] * 6], [1, 3], [[False] * 6, [True] * 6]),
+    ),
+    (
+        "phases:lengths=1/3,levels=0/0.1/0.2/0.3/0.4/0.5/1/0.9/0.8/0.7/0.6/0.5",
+        worlds.phases([[0.0, 0.1, 0.2, 0.3, 0.4, 0.5], [1.0, 0.9, 0.8, 0.7, 0.6, 0.5]], [1, 3]),
+    ),
+    ("corrupted:world=lock-in,budget=4,quiet=0.2", worlds.corrupted(worlds.lock_in(6, 3, 0.2), 4.0)),
     (
         "corrupted:attack=flip,budget=4,gap=0.25",
         worlds.corrupted(worlds.one_good_arm(6, 0.25, 3), 4.0, "flip"),
@@ -60,6 +76,14 @@ def test_a_recorded_world_reads_its_file(tmp_path):
         ("corrupted:budget=10,attack=bribe", "attack is 'bribe'"),
         ("corrupted:budget=10,gapp=1", "the nearest are gap"),
         ("corrupted:budget=10,world=corrupted", "there is no world to corrupt 'corrupted'"),
+        ("phases:lengths=0.5/0.5", "lacks levels"),
+        (
+            "phases:lengths=0.5/0.5,levels=0.1/0.2/0.3",
+            "levels are 3 numbers for 2 phases and 6 arms; expected 12, phase after phase, or 2",
+        ),
+        ("phases:lengths=1/0,levels=0.1/0.2", "the length of phase 1 is 0.0; expected a finite number above 0"),
+        ("lock-in:constant=0/0/2", "constant holds something else than True and False"),
+        ("lock-in:quiet=0.9,trap=0.2", "quiet is 0.9 and trap 0.2; expected a sum below 1"),
         ("recorded:/nowhere.csv", "there is no file"),
     ],
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from allworlds import worlds
 from allworlds.errors import InvalidParameter
 from allworlds.simulation import corruption_level
 from allworlds.worlds import Reactive, corrupted, stochastic, switching
@@ -111,7 +112,14 @@ def test_whether_a_round_is_struck_does_not_depend_on_its_own_losses():
 
 @pytest.mark.parametrize(
     ("name", "decoy"),
-    [("bernoulli", 5), ("gaussian", 5), ("constrained adversary", 4), ("drifting", 5), ("switching", 5)],
+    [
+        ("bernoulli", 5),
+        ("gaussian", 5),
+        ("constrained adversary", 4),
+        ("drifting", 5),
+        ("switching", 5),
+        ("lock-in", 0),
+    ],
 )
 def test_the_decoy_is_the_worst_arm_or_one_beside_the_best(name, decoy):
     assert attacked(name, "decoy-best").nature.victim == decoy
@@ -142,6 +150,7 @@ def random_instances(seed: int):
     yield switching(n_arms, gap=0.2, phases=phases, leaders=rng.integers(0, n_arms, 3).tolist())
     yield switching(n_arms, gap=0.2, growth=float(rng.uniform(1.1, 3.0)))
     yield switching(n_arms, gap=0.2, phases=[10, 10])  # the second leader overtakes the first
+    yield worlds.phases(rng.choice([0.0, 0.3, 1.0], (3, n_arms)), rng.random(3) + 0.1, rng.random((3, n_arms)) < 0.5)
 
 
 def assert_candidates_hold_the_best_arm(world, horizon: int, seed: int = 7) -> None:

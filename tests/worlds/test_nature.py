@@ -25,8 +25,8 @@ def test_the_same_seed_round_and_arm_lose_the_same_in_any_order(name):
     places = [(t, arm) for t in range(1, ROUNDS + 1) for arm in range(N_ARMS)]
     random.Random(5).shuffle(places)
     for t, arm in places[:60]:
-        assert world.loss(7, t, arm) == at_once.losses[t - 1, arm]
-        assert world.mean(t, arm, seed=7) == at_once.means[t - 1, arm]
+        assert world.loss(7, t, arm, ROUNDS) == at_once.losses[t - 1, arm]
+        assert world.mean(t, arm, 7, ROUNDS) == at_once.means[t - 1, arm]
 
 
 def test_the_same_seed_round_and_arm_lose_the_same_from_any_thread():

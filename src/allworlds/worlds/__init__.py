@@ -10,6 +10,7 @@ from allworlds.worlds.adversarial import (
 )
 from allworlds.worlds.base import Reactive, World
 from allworlds.worlds.corrupted import corrupted
+from allworlds.worlds.phases import lock_in, phases
 from allworlds.worlds.recorded import recorded
 from allworlds.worlds.stochastic import one_bad_arm, one_good_arm, stochastic
 
@@ -20,9 +21,11 @@ __all__ = [
     "constrained_adversary",
     "corrupted",
     "drifting",
+    "lock_in",
     "loss_table",
     "one_bad_arm",
     "one_good_arm",
+    "phases",
     "random_sequence",
     "recorded",
     "stochastic",

@@ -13,7 +13,7 @@ from allworlds.errors import InvalidParameter
 from allworlds.kernels.random import as_seed
 from allworlds.worlds.candidates import candidates_of
 from allworlds.worlds.checks import arm_of, whole
-from allworlds.worlds.nature import AT_ONCE, NO_ATTACK, TABLE, Nature, lay_bare, strikes
+from allworlds.worlds.nature import AT_ONCE, NO_ATTACK, PHASES, TABLE, Nature, lay_bare, strikes
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +41,7 @@ class World:
 
     @property
     def best_arm(self) -> int:
-        """The arm with the lowest clean mean, or the first leader where leaders change."""
+        """The arm with the lowest clean mean over the run, or the first leader where leaders change."""
         return int(self.nature.best)
 
     @property
@@ -55,28 +55,29 @@ class World:
         return int(self.nature.table.shape[0]) if self.nature.kind == TABLE else None
 
     def for_run(self, seed: int, horizon: int) -> Nature:
-        """The compiled face for one run: when the attack strikes, and whom regret compares with."""
-        candidates = candidates_of(self.nature, horizon)
-        if self.nature.attack == NO_ATTACK or self.budget is None:
-            return change_nature(self.nature, candidates=candidates)
-        struck = strikes(self.nature, seed, self.budget, horizon)
-        return change_nature(self.nature, candidates=candidates, struck=struck)
+        """The compiled face for one run: when phases turn and attacks strike, and whom regret compares with."""
+        nature = change_nature(self.nature, candidates=candidates_of(self.nature, horizon))
+        if nature.kind == PHASES:
+            nature = change_nature(nature, turns=1 + np.rint(nature.shares * horizon).astype(np.int64))
+        if nature.attack == NO_ATTACK or self.budget is None:
+            return nature
+        return change_nature(nature, struck=strikes(nature, seed, self.budget, horizon))
 
     def loss(self, seed: int, round: int, arm: int, horizon: int | None = None) -> float:
-        """The loss as a learner meets it; an attack is laid out for ``horizon`` rounds (default: up to ``round``)."""
+        """The loss as a learner meets it; attacks and phases are laid out for ``horizon`` rounds, or ``round``."""
         return self._bare(seed, round, arm, horizon)[2]
 
-    def clean_loss(self, seed: int, round: int, arm: int) -> float:
+    def clean_loss(self, seed: int, round: int, arm: int, horizon: int | None = None) -> float:
         """The loss before any tampering."""
-        return self._bare(seed, round, arm, None)[3]
+        return self._bare(seed, round, arm, horizon)[3]
 
     def mean(self, round: int, arm: int, seed: int = 0, horizon: int | None = None) -> float:
         """The mean of the loss as a learner meets it."""
         return self._bare(seed, round, arm, horizon)[0]
 
-    def clean_mean(self, round: int, arm: int, seed: int = 0) -> float:
+    def clean_mean(self, round: int, arm: int, seed: int = 0, horizon: int | None = None) -> float:
         """The mean of the loss before any tampering."""
-        return self._bare(seed, round, arm, None)[1]
+        return self._bare(seed, round, arm, horizon)[1]
 
     def _bare(self, seed: int, round: int, arm: int, horizon: int | None) -> list[float]:
         """Played mean, clean mean, loss and clean loss."""
@@ -126,8 +127,10 @@ def make_nature(n_arms: int, **fields: Any) -> Nature:
         means=np.zeros(0),
         levels=np.zeros(2),
         turns=np.ones(1, dtype=np.int64),
+        shares=np.zeros(0),
         leaders=np.zeros(0, dtype=np.int64),
         table=np.zeros((0, 0)),
+        steady=np.zeros((0, 0)),
         best=0,
         candidates=np.zeros(0, dtype=np.int64),
         attack=NO_ATTACK,

@@ -9,12 +9,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from allworlds.errors import InvalidParameter
 from allworlds.specs import Kind, Recipe, Spec, build, nearest, parse_spec
 from allworlds.worlds.adversarial import constrained_adversary, drifting, random_sequence, switching
 from allworlds.worlds.base import World
 from allworlds.worlds.corrupted import corrupted
+from allworlds.worlds.phases import lock_in, phases
 from allworlds.worlds.recorded import recorded
 from allworlds.worlds.stochastic import one_good_arm, stochastic
 
@@ -62,6 +64,30 @@ def _switching(n_arms: int, gap: float = 0.25, **options: Any) -> World:
 
 def _drifting(n_arms: int, means: list[float] | None = None, **options: Any) -> World:
     return drifting(np.full(n_arms, 0.5) if means is None else means, **options)
+
+
+def _phases(n_arms: int, lengths: list[float], levels: list[float], constant: list[int] | None = None) -> World:
+    """Levels and flags come phase after phase, and in each either for every arm or one number for all arms."""
+    return phases(
+        _by_phase("levels", levels, len(lengths), n_arms),
+        lengths,
+        None if constant is None else _by_phase("constant", constant, len(lengths), n_arms),
+    )
+
+
+def _by_phase(name: str, values: list[Any], n_phases: int, n_arms: int) -> NDArray[Any]:
+    if len(values) not in (n_phases, n_phases * n_arms):
+        raise InvalidParameter(
+            f"{name} are {len(values)} numbers for {n_phases} phases and {n_arms} arms; expected {n_phases * n_arms}, "
+            f"phase after phase, or {n_phases}, the same for all arms"
+        )
+    return np.broadcast_to(np.reshape(values, (n_phases, -1)), (n_phases, n_arms))
+
+
+def _lock_in(n_arms: int, constant: list[int] | None = None, **options: Any) -> World:
+    if constant is None:
+        return lock_in(n_arms, **options)
+    return lock_in(n_arms, constant=constant, **options)  # type: ignore[arg-type]  # 0 and 1 are checked there
 
 
 def _recorded(n_arms: int, path: str) -> World:
@@ -146,6 +172,29 @@ WORLDS: dict[str, Recipe[World]] = {
             "in each block every arm loses an amount drawn anew",
             "random:block=100",
             {"block": "integer"},
+        ),
+        Recipe(
+            "lock-in",
+            _lock_in,
+            "the arm that will be best is made worst for a while, after a long quiet phase",
+            "lock-in:quiet=0.43,trap=0.087",
+            {
+                "quiet": "number",
+                "trap": "number",
+                "best": "integer",
+                "quiet_level": "number",
+                "trap_levels": "numbers",
+                "end_levels": "numbers",
+                "constant": "integers",
+            },
+        ),
+        Recipe(
+            "phases",
+            _phases,
+            "means that change between phases, whose lengths are shares of the horizon",
+            "phases:lengths=0.5/0.5,levels=0.1/0.9",
+            {"lengths": "numbers", "levels": "numbers", "constant": "integers"},
+            ("lengths", "levels"),
         ),
         Recipe(
             "recorded",

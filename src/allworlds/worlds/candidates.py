@@ -9,14 +9,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.worlds.nature import ALTERNATING, FLIP, NO_ATTACK, STATIONARY, SWITCHING, Nature, phase_of
+from allworlds.worlds.nature import ALTERNATING, FLIP, NO_ATTACK, PHASES, STATIONARY, SWITCHING, Nature, phase_of
 
 
 def candidates_of(nature: Nature, horizon: int) -> NDArray[np.int64]:
     """Arms, sorted, with the lowest total mean after every round up to ``horizon``: as played, and clean.
 
     A flip makes totals linear in the mean, so that only the ends count; the other attacks change one arm, or all
-    alike, so that the victim and the best of the rest count. Drifting, random and recorded worlds need all arms.
+    alike, so that the victim and the best of the rest count. With phases, one arm stands for all that have its means
+    in every phase. Drifting, random and recorded worlds need all arms.
 
     >>> from allworlds.worlds import corrupted, stochastic
     >>> world = stochastic([0.5, 0.25, 0.75, 0.5])
@@ -32,6 +33,9 @@ def candidates_of(nature: Nature, horizon: int) -> NDArray[np.int64]:
     elif nature.kind == SWITCHING:
         led = np.unique(nature.leaders[: phase_of(nature.turns, horizon) + 1]).tolist()
         arms = [*led, *([victim, _first_beside(nature, led)] if attacked else [])]
+    elif nature.kind == PHASES:
+        is_victim = np.arange(nature.centres.size) == (victim if attacked else -1)
+        arms = np.unique(np.vstack([nature.table, is_victim]), axis=1, return_index=True)[1].tolist()
     else:
         return np.arange(nature.centres.size)
     return np.unique(np.array(arms, dtype=np.int64))

@@ -21,6 +21,7 @@ from allworlds.worlds.nature import (
     MAKE_BEST,
     MAKE_WORST,
     NO_ATTACK,
+    PHASES,
     STATIONARY,
     TABLE,
 )
@@ -72,7 +73,7 @@ def corrupted(
 def _worst_arm(world: World) -> int:
     """The arm with the highest clean mean; where that changes, one beside the best."""
     nature = world.nature
-    if nature.kind in (STATIONARY, DRIFTING):
+    if nature.kind in (STATIONARY, DRIFTING, PHASES):
         return int(nature.means.argmax())
     if nature.kind == TABLE:
         return int(nature.table.sum(axis=0).argmax())

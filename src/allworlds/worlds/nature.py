@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from allworlds.kernels.jit import jit, lean_jit
 from allworlds.kernels.random import STREAM_WORLD, beta, normal, uniform_pair
 
-STATIONARY, ALTERNATING, SWITCHING, DRIFTING, RANDOM, TABLE = range(6)
+STATIONARY, ALTERNATING, SWITCHING, DRIFTING, RANDOM, TABLE, PHASES = range(7)
 """Kinds: where the mean of a loss comes from."""
-BERNOULLI, BETA, DETERMINISTIC, GAUSSIAN = range(4)
-"""Noises: how a loss is drawn around its mean."""
+BERNOULLI, BETA, DETERMINISTIC, GAUSSIAN, MIXED = range(5)
+"""Noises: how a loss is drawn around its mean; mixed is Bernoulli or deterministic, by phase and arm."""
 NO_ATTACK, FLIP, MAKE_WORST, MAKE_BEST, ALL_WORST = range(5)
 """Attacks: all losses become ``1 - l``; the victim loses 1; the victim loses 0; everyone loses 1."""
 AT_ONCE, EVENLY = 0, -1
@@ -38,15 +38,19 @@ class Nature(NamedTuple):
     centres: NDArray[np.float64]
     """(N,) what Gaussian noise is drawn around before it is clipped."""
     means: NDArray[np.float64]
-    """(N,) the means where they never change, or what they swing around."""
+    """(N,) the means where they never change, what they swing around, or their average over all phases."""
     levels: NDArray[np.float64]
     """(2,) the numbers of the kind: gap; means of leader and others; amplitude and period; length of a block."""
     turns: NDArray[np.int64]
-    """First round of each phase, beginning with 1."""
+    """First round of each phase, beginning with 1; equal numbers where a phase has no round."""
+    shares: NDArray[np.float64]
+    """Where each phase begins, as a share of the horizon and beginning with 0, if the horizon decides the turns."""
     leaders: NDArray[np.int64]
     """Best arm of each phase."""
     table: NDArray[np.float64]
-    """(T, N) recorded losses."""
+    """(T, N) recorded losses, or (P, N) the means of each phase."""
+    steady: NDArray[np.float64]
+    """(P, N) with mixed noise: 1 where the loss of a phase is its mean, 0 where it is Bernoulli."""
     best: int
     """The arm with the lowest clean mean."""
     candidates: NDArray[np.int64]
@@ -67,7 +71,9 @@ class Hour(NamedTuple):
     noise: int
     width: float
     mark: int
-    """The best arm of the round's phase, or the number of its block."""
+    """The best arm of the round's phase, or the number of its block, or of its phase."""
+    row: int
+    """Which row of the table has the means of the arms; -1 where they are not in the table."""
     low: float
     """The mean of the best arm, or the first number of the kind."""
     high: float
@@ -110,7 +116,7 @@ def attack_in(nature: Nature, round: int) -> int:
 @lean_jit
 def hour_of(nature: Nature, round: int, attack: int) -> Hour:
     """The shared numbers of a round under an attack."""
-    kind, mark = nature.kind, nature.best
+    kind, mark, row = nature.kind, nature.best, -1
     low, high = nature.levels[0], nature.levels[1]
     if kind == ALTERNATING:
         gap = low
@@ -120,7 +126,11 @@ def hour_of(nature: Nature, round: int, attack: int) -> Hour:
         mark = nature.leaders[phase_of(nature.turns, round)]
     elif kind == RANDOM:
         mark = (round - 1) // int(low)
-    return Hour(round, kind, nature.noise, nature.width, mark, low, high, attack, nature.victim)
+    elif kind == TABLE:
+        row = round - 1
+    elif kind == PHASES:
+        mark = row = phase_of(nature.turns, round)
+    return Hour(round, kind, nature.noise, nature.width, mark, row, low, high, attack, nature.victim)
 
 
 # --- kernels: one arm -------------------------------------------------------------------------------------
@@ -129,7 +139,7 @@ def hour_of(nature: Nature, round: int, attack: int) -> Hour:
 @lean_jit
 def clean_mean(now: Hour, means: NDArray[np.float64], seed: int, arm: int) -> float:
     """The mean of an untampered loss."""
-    if now.kind == STATIONARY or now.kind == TABLE:
+    if now.kind == STATIONARY or now.kind == TABLE or now.kind == PHASES:
         return float(means[arm])
     if now.kind == ALTERNATING or now.kind == SWITCHING:
         return now.low if arm == now.mark else now.high
@@ -142,9 +152,9 @@ def clean_mean(now: Hour, means: NDArray[np.float64], seed: int, arm: int) -> fl
 @lean_jit
 def clean_loss(now: Hour, mean: float, centres: NDArray[np.float64], seed: int, arm: int) -> float:
     """An untampered loss in [0, 1], whose mean is ``mean``."""
-    if now.noise == BERNOULLI:
+    if now.noise == BERNOULLI or (now.noise == MIXED and centres[arm] == 0.0):
         return 1.0 if uniform_pair(seed, STREAM_WORLD, now.round, arm)[0] < mean else 0.0
-    if now.noise == DETERMINISTIC:
+    if now.noise == DETERMINISTIC or now.noise == MIXED:
         return mean
     if now.noise == GAUSSIAN:
         return min(1.0, max(0.0, float(centres[arm]) + now.width * normal(seed, STREAM_WORLD, now.round, arm)))
@@ -172,8 +182,8 @@ def tampered(now: Hour, arm: int, value: float) -> float:
 def lay_bare(nature: Nature, seed: int, round: int, arms: NDArray[np.int64], rows: NDArray[np.float64]) -> None:
     """Write played mean, clean mean, loss and clean loss of ``arms`` into ``rows``, shape (4, A)."""
     now = hour_of(nature, round, attack_in(nature, round))
-    means = nature.table[round - 1] if nature.kind == TABLE else nature.means
-    centres = nature.centres
+    means = nature.table[now.row] if now.row >= 0 else nature.means
+    centres = nature.steady[now.mark] if nature.kind == PHASES else nature.centres
     for j in range(arms.size):
         mean = clean_mean(now, means, seed, arms[j])
         loss = clean_loss(now, mean, centres, seed, arms[j])
@@ -218,8 +228,9 @@ def strikes(nature: Nature, seed: int, budget: float, horizon: int) -> NDArray[n
             continue
         struck[round - 1] = True
         now = hour_of(nature, round, nature.attack)
-        means = nature.table[round - 1] if nature.kind == TABLE else nature.means
-        spent += corruption_of(now, means, nature.centres, seed)
+        means = nature.table[now.row] if now.row >= 0 else nature.means
+        centres = nature.steady[now.mark] if nature.kind == PHASES else nature.centres
+        spent += corruption_of(now, means, centres, seed)
     return struck
 
 
@@ -235,8 +246,8 @@ def meet(
 ) -> None:
     """One round of the world: show the losses of the ``seen`` arms and add up what ``arm`` cost."""
     now = hour_of(nature, round, attack_in(nature, round))
-    means = nature.table[round - 1] if nature.kind == TABLE else nature.means
-    centres = nature.centres
+    means = nature.table[now.row] if now.row >= 0 else nature.means
+    centres = nature.steady[now.mark] if nature.kind == PHASES else nature.centres
     for j in range(seen.size):
         mean = clean_mean(now, means, seed, seen[j])
         losses[j] = tampered(now, seen[j], clean_loss(now, mean, centres, seed, seen[j]))

@@ -27,6 +27,7 @@ MORE_WORLDS = (
     "switching:gap=0.25",
     "drifting",
     "random",
+    "lock-in",
 )
 """With :data:`WORLDS`, every kind of world and every attack: none is left out because of who wins in it."""
 
