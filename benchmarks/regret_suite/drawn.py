@@ -92,8 +92,7 @@ def _means(rng: Generator, n_arms: int, gap: float, kind: str) -> np.ndarray[Any
         means = rng.uniform(low + gap, 1.0, n_arms)
     best, second = rng.choice(n_arms, 2, replace=False)
     means[best] = low
-    if kind == "two near-equal best":
-        means[second] = low + gap / 8
+    means[second] = low + (gap / 8 if kind == "two near-equal best" else gap)
     return means
 
 

@@ -1,0 +1,8 @@
+"""Benchmarks are scripts: what they share is found beside them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
