@@ -84,7 +84,7 @@ def main() -> None:
     ours = {spec: by_spec(spec) for spec in options.learner or ["tsallis-shannon"]}
     rivals = [spec for spec in options.rivals.split(",") if spec]
     started = time.perf_counter()
-    rows = compare(ours, cells, seeds, tail, rivals, Cache(), jobs=options.jobs, progress=not options.json)
+    rows = compare(ours, cells, seeds, tail, rivals, Cache(), jobs=options.jobs, progress=True)
     summaries = summarise(rows if options.tuning else [row for row in rows if row.cell.purpose == "drawn"] or rows)
     goals = [] if options.tuning else check_goals(rows)
     if options.json:

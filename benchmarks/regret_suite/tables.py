@@ -43,7 +43,10 @@ def row_lines(rows: Sequence[Row]) -> list[str]:
 
 def goal_lines(goals: Sequence[Goal]) -> list[str]:
     """A line for each goal."""
-    return [f"{goal.learner}: {goal.text} (at most {goal.limit:.3g}): {goal.verdict}" for goal in goals]
+    return [
+        f"{goal.learner}: {goal.text} (at most {goal.limit:.3g}, {goal.n_seeds} seeds): {goal.verdict}"
+        for goal in goals
+    ]
 
 
 def cell_lines(cells: Sequence[Cell]) -> list[str]:
@@ -99,9 +102,14 @@ def as_markdown(rows: Sequence[Row], summaries: Sequence[Summary], goals: Sequen
             ],
         ),
         _table(
-            ["goal", "at most", "result"],
+            ["goal", "at most", "seeds", "result"],
             [
-                [f"{goal.text}, {goal.learner}" if several else goal.text, f"{goal.limit:.3g}", _bold(goal)]
+                [
+                    f"{goal.text}, {goal.learner}" if several else goal.text,
+                    f"{goal.limit:.3g}",
+                    str(goal.n_seeds),
+                    _bold(goal),
+                ]
                 for goal in goals
             ],
         ),
