@@ -1,6 +1,7 @@
 """What is asked of the default learner on the reporting cells, and whether it was reached.
 
-The goals were set before the setting was chosen; those for the worst seed are about 300 seeds. Ratios are those of ``rows.relative``.
+The goals were set before the setting was chosen; those for the worst seed are about 300 seeds. Ratios are
+those of ``rows.relative``.
 """
 
 from __future__ import annotations
