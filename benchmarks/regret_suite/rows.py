@@ -2,7 +2,7 @@
 
 Regret can be negative where the best arm changes, so a plain ratio is of little use there. ``ours`` relative to
 ``other`` is ``1 + (ours - other) / max(|other|, floor)``: the plain ratio wherever ``other`` is above the floor, which
-is 1 where regret cannot be negative and ``0.1 sqrt(KT)`` elsewhere.
+is 1 where regret cannot be negative and ``0.1 sqrt(KT)`` elsewhere. So is the worst seed relative to the mean.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ class Row:
 
     @property
     def worst_over_mean(self) -> float:
-        """How far the worst of all seeds is from their mean, or from the floor if that is higher."""
-        return max(self.regrets) / max(float(np.mean(self.regrets)), self.cell.floor)
+        """The worst of all seeds relative to their mean."""
+        return relative(max(self.regrets), float(np.mean(self.regrets)), self.cell.floor)
 
     @property
     def linear(self) -> float:

@@ -53,10 +53,11 @@ def test_the_best_learner_may_be_ours():
     assert row(cell(), 30.0, thompson_n=20.0, ucb_n=40.0).ratio == pytest.approx(1.5)
 
 
-def test_worst_over_mean_uses_the_floor_where_the_mean_is_below_it():
-    assert row(cell(), 2.0, regrets=[1.0, 3.0, 5.0]).worst_over_mean == pytest.approx(5.0 / 3.0)
+def test_worst_over_mean_is_a_plain_ratio_where_the_mean_is_above_the_floor():
+    assert row(cell(), 3.0, regrets=[1.0, 3.0, 5.0]).worst_over_mean == pytest.approx(5.0 / 3.0)
     moving = cell(group="moving", gap=None)
-    assert row(moving, 0.0, regrets=[-100.0, 100.0]).worst_over_mean == pytest.approx(100.0 / moving.floor)
+    assert row(moving, 0.0, regrets=[-100.0, 100.0]).worst_over_mean == pytest.approx(1.0 + 100.0 / moving.floor)
+    assert row(moving, 0.0, regrets=[-300.0, -100.0]).worst_over_mean == pytest.approx(1.5)
 
 
 def test_runs_above_a_tenth_of_the_horizon_are_counted():
