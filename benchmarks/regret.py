@@ -2,7 +2,8 @@
 
 There are cells for choosing a setting and cells for reporting what was chosen; see ``regret_suite/``. Tuning cells have
 seeds of their own, and what is measured there is not a result: it is never written to a page. The first run plays all
-rivals and takes its time; their regrets are kept in ``benchmarks/.cache``, and later runs play only what is new.
+rivals: about half an hour on two cores for reporting, five minutes for tuning. Their regrets are kept in
+``benchmarks/.cache``, and later runs play only what is new: a new setting is a minute on the tuning cells.
 
     scripts/bench regret                                        # the reporting cells, and the goals
     scripts/bench regret --tail-seeds 300 --docs                # the same, into docs/practical.md
