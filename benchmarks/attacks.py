@@ -92,6 +92,7 @@ def _search(learner: str, options: argparse.Namespace) -> Found:
         options.minutes,
         options.seed,
         tables=options.tables,
+        horizon=options.search_horizon,
         jobs=options.jobs,
         on_generation=tell,
     )
@@ -102,6 +103,7 @@ def _as_json(learner: str, found: Found, options: argparse.Namespace) -> dict[st
     effort = {"tables_tried": found.tried, "generations": found.generations, "seconds": round(found.seconds, 1)}
     tables = [{"score": score, "table": table.as_json()} for score, table in found.tables]
     again = f"--search --learner {learner} --tables {found.tried} --seed {options.seed}"
+    again += f" --search-horizon {options.search_horizon}"
     if options.fixed_sizes:
         again += f" --sizes {write_sizes(options.sizes[0])}"
     if options.cliques:
@@ -130,6 +132,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--search", action="store_true", help="search against each learner, instead of fixed attacks")
     parser.add_argument("--minutes", type=float, help="effort of a search, for each learner (default 2)")
     parser.add_argument("--tables", type=int, help="effort of a search in tables tried, which can be repeated exactly")
+    parser.add_argument("--search-horizon", type=int, default=20_000, help="rounds of a run in the search")
     parser.add_argument("--cliques", type=int, help="how many cliques a search uses (default: 2 to 4)")
     parser.add_argument("--seed", type=int, default=0, help="of the search")
     parser.add_argument("--worst", type=int, default=3, help="how many of the tables found are reported")

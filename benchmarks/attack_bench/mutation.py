@@ -62,8 +62,8 @@ def mutant(table: Table, shapes: Shapes, rng: Generator) -> Table:
 
 def crossed(one: Table, other: Table, rng: Generator) -> Table:
     """The first phases of one table, then the last ones of another on the same cliques."""
-    cut = int(rng.integers(1, one.lengths.size + 1))
-    keep = min(int(rng.integers(1, other.lengths.size + 1)), max(MOST_PHASES - cut, 1))
+    cut = int(rng.integers(1, min(one.lengths.size, MOST_PHASES - 1) + 1))
+    keep = int(rng.integers(1, min(other.lengths.size, MOST_PHASES - cut) + 1))
     first, last = slice(cut), slice(other.lengths.size - keep, None)
     return _tidy(
         one.sizes,

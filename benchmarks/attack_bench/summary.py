@@ -63,15 +63,19 @@ def growth(regrets: Mapping[int, Floats], seed: int = 0) -> Growth:
         return Growth(float("nan"), float("nan"), float("nan"))
     rng = np.random.default_rng(seed)
     means = np.array([[regrets[horizon].mean()] for horizon in horizons])
-    resampled = np.array(
-        [[rng.choice(regrets[horizon], regrets[horizon].size).mean() for _ in range(RESAMPLES)] for horizon in horizons]
-    )
+    resampled = np.array([_resampled_means(regrets[horizon], rng) for horizon in horizons])
     exponent = _slopes(horizons, means)
     usual = _slopes(horizons, resampled)
     if not exponent.size or usual.size < 0.95 * RESAMPLES:
         return Growth(float(exponent[0]) if exponent.size else float("nan"), float("nan"), float("nan"))
     low, high = (float(bound) for bound in np.quantile(usual, [0.025, 0.975]))
     return Growth(float(exponent[0]), low, high)
+
+
+def _resampled_means(regrets: Floats, rng: np.random.Generator) -> Floats:
+    """The means of bootstrap samples of the runs."""
+    means: Floats = regrets[rng.integers(regrets.size, size=(RESAMPLES, regrets.size))].mean(axis=1)
+    return means
 
 
 def _slopes(horizons: Sequence[int], means: Floats) -> Floats:
