@@ -2,8 +2,12 @@
 
 What is maximised is mean regret over ``sqrt(K T)``. The regret of a learner that fails now and then has a heavy tail,
 so a table may look bad by luck. Three things keep luck from winning: every generation plays on seeds of its own; the
-tables that survive are played again in each generation, and ranked by the mean over all their runs less its standard
-error; and the score that is returned comes from seeds that the search has never used.
+tables that survive are played again in each generation, and ranked by all their runs; and the score that is returned
+comes from seeds that the search has never used.
+
+A learner may also beat every fixed arm in some runs, by following the phases, and fail in others. Negative regrets
+are clipped in the ranking, since they drown the failures in noise; but a table never ranks above what its plain mean
+allows, plus one standard error, so that gains and failures that cancel out do not pass for an attack.
 """
 
 from __future__ import annotations
@@ -37,9 +41,9 @@ class Candidate:
 
     @property
     def rank(self) -> float:
-        """Mean regret less its standard error: what selection goes by."""
-        error = self.regrets.std(ddof=1) / math.sqrt(self.regrets.size) if self.regrets.size > 1 else 0.0
-        return float(self.regrets.mean() - error)
+        """Mean regret without negative ones, at most the plain mean and its standard error: selection goes by it."""
+        error = self.regrets.std() / math.sqrt(self.regrets.size)
+        return float(min(np.maximum(self.regrets, 0.0).mean(), self.regrets.mean() + error))
 
 
 @dataclass(frozen=True)

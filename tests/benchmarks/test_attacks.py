@@ -10,7 +10,7 @@ import pytest
 
 import allworlds as aw
 import attacks
-from attack_bench.evolution import FRESH_SEEDS, search_with_effort
+from attack_bench.evolution import FRESH_SEEDS, Candidate, search_with_effort
 from attack_bench.fixed import SIZES, fixed_attacks, lock_in
 from attack_bench.mutation import MOST_PHASES, SHORTEST, Shapes, crossed, mutant, random_table
 from attack_bench.summary import growth, measure
@@ -138,6 +138,14 @@ def test_the_search_breaks_a_learner_that_is_broken_and_can_be_repeated():
     assert sorted((score for score, _ in found.tables), reverse=True) == [score for score, _ in found.tables]
     again = short_search(BROKEN)
     assert [table.as_json() for _, table in again.tables] == [table.as_json() for _, table in found.tables]
+
+
+def test_rare_failures_outrank_luck_that_cancels_out():
+    rare = Candidate(lock_in((1, 1)), np.array([18.0] * 10 + [-1.0] * 90))
+    even = Candidate(lock_in((1, 1)), np.array([9.0, -9.0] * 50))
+    assert rare.rank == pytest.approx(1.8 - 0.9 + np.std(rare.regrets) / 10.0)
+    assert even.rank == pytest.approx(0.9)  # the plain mean is 0, its standard error 9 / 10
+    assert Candidate(lock_in((1, 1)), np.array([1.0, 1.0])).rank == 1.0
 
 
 @pytest.mark.compiled
