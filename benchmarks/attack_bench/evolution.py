@@ -94,7 +94,8 @@ def search_with_effort(
 
     The search ends with the generation in which ``minutes`` are over or ``tables`` have been tried, whichever comes
     first. It begins with ``starts`` (default: the fixed attacks) and as many random tables as it has parents. Each
-    table is played ``runs`` times at first; the best ``keep`` are played ``final_runs`` times at the end.
+    table is played ``runs`` times at first; the survivors are played ``final_runs`` times at the end, and the worst
+    ``keep`` of them are returned.
     ``on_generation`` is called with the number of tables tried and the best of them.
     """
     shapes = shapes or Shapes()
@@ -127,12 +128,12 @@ def search_with_effort(
         children = [Candidate(_child(population, shapes, rng)) for _ in range(CHILDREN)]
         children += [Candidate(random_table(shapes, rng)) for _ in range(NEWCOMERS)]
     scored = []
-    for number, candidate in enumerate(population[:keep]):
-        final = Candidate(replace(candidate.table, name=f"found {number + 1}"))
+    for candidate in population:
+        final = Candidate(candidate.table)
         play(final, range(FRESH_SEEDS, FRESH_SEEDS + final_runs))
         scored.append((max(0.0, float(final.regrets.mean())), final.table))
     scored.sort(key=lambda pair: pair[0], reverse=True)
-    named = [(score, replace(table, name=f"found {place}")) for place, (score, table) in enumerate(scored, 1)]
+    named = [(score, replace(table, name=f"found {place}")) for place, (score, table) in enumerate(scored[:keep], 1)]
     return Found(named, tried, generation, time.perf_counter() - begun)
 
 

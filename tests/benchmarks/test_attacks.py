@@ -119,24 +119,39 @@ def test_cliques_and_sizes_that_do_not_fit_are_refused():
         Shapes(3, (1, 1))
 
 
-def short_search(factory, **options):
+def short_search(tables, **options):
     return search_with_effort(
-        factory, Shapes(sizes=(1, 1)), None, 1, tables=80, horizon=HORIZON, runs=6, final_runs=40, starts=[], **options
+        BROKEN,
+        Shapes(sizes=(1, 1)),
+        None,
+        1,
+        tables=tables,
+        horizon=HORIZON,
+        runs=6,
+        final_runs=40,
+        starts=[],
+        **options,
     )
 
 
 @pytest.mark.compiled
-def test_the_search_breaks_a_learner_that_is_broken_and_can_be_repeated():
-    heard = []
-    found = short_search(BROKEN, on_generation=lambda tried, best: heard.append(tried))
-    assert (found.tried, found.generations) == (heard[-1], len(heard))
-    assert heard[-2] < 80 <= heard[-1]
+def test_the_search_breaks_a_learner_that_is_broken():
+    """With this effort, seeds 0 to 7 all found at least 0.16 T; against Tsallis-INF seeds 0 to 2 found at most 0.04 T."""
+    found = short_search(300)
     score, worst = found.tables[0]
     regrets = evaluate(BROKEN, worst, HORIZON, range(FRESH_SEEDS, FRESH_SEEDS + 40))
     assert score == pytest.approx(regrets.mean() / math.sqrt(2 * HORIZON))
     assert regrets.mean() > 0.1 * HORIZON
     assert sorted((score for score, _ in found.tables), reverse=True) == [score for score, _ in found.tables]
-    again = short_search(BROKEN)
+
+
+@pytest.mark.compiled
+def test_a_search_by_tables_tries_that_many_and_can_be_repeated():
+    heard = []
+    found = short_search(40, on_generation=lambda tried, best: heard.append(tried))
+    assert (found.tried, found.generations) == (heard[-1], len(heard))
+    assert heard[-2] < 40 <= heard[-1]
+    again = short_search(found.tried)
     assert [table.as_json() for _, table in again.tables] == [table.as_json() for _, table in found.tables]
 
 
