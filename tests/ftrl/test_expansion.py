@@ -25,7 +25,7 @@ KINDS = {
 def expanded(losses, s, cut=math.inf):
     """The table of one clique after expansion, and its losses less the lowest as kernels see them."""
     values = np.array(losses)
-    table = new_table(np.array([2.0]), np.array([1e150]))
+    table = new_table(np.array([2.0]), np.array([1.0]), np.array([1e150]))
     table[int(LOWEST)] = values.min()
     padded = np.concatenate([values, np.full(LANES, 7.0)])
     expand(table, 0, padded, 0, values.size, s, cut, *new_work())

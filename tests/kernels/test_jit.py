@@ -27,7 +27,7 @@ import allworlds
 from allworlds.ftrl.clique_mass import Problem, new_masses
 from allworlds.ftrl.solve import fill_distribution
 
-problem = Problem(np.array([0.0, 10.0]), np.array([0, 2]), np.array([1.0]), 1.0, 0.0, 1.0)
+problem = Problem(np.array([0.0, 10.0]), np.array([0, 2]), np.array([1.0]), 1.0, 0.0, np.array([1.0]))
 masses = new_masses(np.array([2]), 0.0)
 answer = np.empty(2)
 fill_distribution(problem, masses, answer)

@@ -57,7 +57,8 @@ class Problem(NamedTuple):
     """(K,) Tsallis weight of each clique."""
     beta: float
     gamma: float
-    eta: float
+    eta: Floats
+    """(K,) learning rate of each clique."""
 
 
 class Masses(NamedTuple):
@@ -172,7 +173,7 @@ def appraise_all(problem: Problem, masses: Masses) -> None:
             alpha[k],
             problem.beta,
             problem.gamma,
-            problem.eta,
+            problem.eta[k],
         )
         masses.log_top[k] = at.log_top
         masses.price[k] = at.price
@@ -301,7 +302,7 @@ def _mass_at(problem: Problem, masses: Masses, multiplier: float) -> float:
             problem.alpha[k],
             problem.beta,
             problem.gamma,
-            problem.eta,
+            problem.eta[k],
             masses.coldest[k],
             masses.hottest[k],
             multiplier,

@@ -17,7 +17,7 @@ LANES = 8
 ORDER = 8
 """Degree of a clique's expansion: see ``expansion``."""
 
-_ROWS = 17 + ORDER
+_ROWS = 19 + ORDER
 BLOCK = _ROWS * LANES
 
 
@@ -39,7 +39,9 @@ PINNED, LAST_FREE, FIRST_PINNED = _row(11), _row(12), _row(13)
 """With a floor: how many arms are pinned to it, the largest loss above it and the smallest below, less the lowest."""
 GAIN, GAIN_GROWTH = _row(14), _row(15)
 """``dq / dlambda`` and its derivative by ``lambda``."""
-TERMS = _row(16)
+RATE_FACTOR, INVERSE_FACTOR = _row(16), _row(17)
+"""By how much the clique's learning rate is larger than the round's, and the inverse."""
+TERMS = _row(18)
 """The first of ``ORDER + 1`` coefficients of the expansion."""
 NEXT = np.uint64(LANES)
 """From one coefficient to the next."""
@@ -48,7 +50,9 @@ EMPTY, DEAR = 1e100, 1e210
 """Temperature and lowest loss of the cliques that fill up the last block: no mass, and too dear to get any."""
 
 
-def new_table(alpha: NDArray[np.float64], hottest: NDArray[np.float64]) -> NDArray[np.float64]:
+def new_table(
+    alpha: NDArray[np.float64], factor: NDArray[np.float64], hottest: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """The table of ``alpha.size`` cliques with equal masses; nothing is expanded yet."""
     n_cliques = alpha.size
     blocks = np.zeros((-(-n_cliques // LANES), _ROWS, LANES))
@@ -56,6 +60,8 @@ def new_table(alpha: NDArray[np.float64], hottest: NDArray[np.float64]) -> NDArr
     fill(blocks, COOLNESS, np.full(n_cliques, 1.0 / np.sqrt(n_cliques)), 1.0 / EMPTY)
     fill(blocks, LOWEST, np.zeros(n_cliques), DEAR)
     fill(blocks, ALPHA, alpha, 1.0)
+    fill(blocks, RATE_FACTOR, factor, 1.0)
+    fill(blocks, INVERSE_FACTOR, 1.0 / factor, 1.0)
     fill(blocks, RADIUS, np.full(n_cliques, -1.0), np.inf)  # a clique is outside until it is expanded
     fill(blocks, HOTTEST, hottest, EMPTY)
     fill(blocks, FIRST_PINNED, np.full(n_cliques, np.inf), np.inf)

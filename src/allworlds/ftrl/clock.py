@@ -24,9 +24,13 @@ The mean only shifts the estimates, so its own noise costs little, and a short m
 MEAN_START, VARIANCE_START = 0.5, 0.25
 """What is taken for granted before the first loss: as much as losses in [0, 1] can vary."""
 
-ROUND, MEAN, VARIANCE, MULTIPLIER, RATE, BARRIER, DAMPING = range(7)
+MEMORY_START = 100.0
+"""A baseline with growing memory moves by ``memory / (t + MEMORY_START)`` of the way to each loss."""
+
+ROUND, MEAN, VARIANCE, MULTIPLIER, RATE, BARRIER, DAMPING, HIGHEST = range(8)
 """Places in a clock: the round; mean and variance of the losses incurred; of the coming step its multiplier, where the
-search for the next one starts, its rate and barrier; and what its estimate adds to a clique's probability."""
+search for the next one starts, its rate and barrier; what its estimate adds to a clique's probability; and the highest
+mean so far."""
 
 
 class Rates(NamedTuple):
@@ -39,20 +43,24 @@ class Rates(NamedTuple):
     implicit_exploration: float
     variance_floor: float
     head_start: float
+    memory: float
+    barrier_slope: float
+    deficit_limit: float
     uses_baseline: bool
 
 
 def rates_of(constants: Constants) -> Rates:
     """What kernels need of the constants, beside alpha."""
     c = constants
-    numbers = (c.beta, c.gamma, c.eta0, c.power, c.implicit_exploration, c.variance_floor, c.head_start)
-    return Rates(*numbers, uses_baseline=c.estimator == "baseline")
+    follows = (c.implicit_exploration, c.variance_floor, c.head_start, c.memory, c.barrier_slope, c.deficit_limit)
+    return Rates(c.beta, c.gamma, c.eta0, c.power, *follows, uses_baseline=c.estimator == "baseline")
 
 
 def new_clock(rates: Rates) -> NDArray[np.float64]:
-    """(7,) round one, nothing seen."""
-    clock = np.zeros(DAMPING + 1)
-    clock[ROUND], clock[MEAN], clock[VARIANCE] = 1.0, MEAN_START, VARIANCE_START
+    """(8,) round one, nothing seen."""
+    clock = np.zeros(HIGHEST + 1)
+    clock[ROUND], clock[VARIANCE] = 1.0, VARIANCE_START
+    clock[MEAN] = MEAN_START if rates.memory == 0.0 else 0.0
     set_rates(clock, rates)
     return clock
 
@@ -65,17 +73,28 @@ def tick(clock: NDArray[np.float64], rates: Rates, incurred: float) -> None:
     """One round later, with a loss more."""
     rounds = clock[ROUND] + rates.head_start + 1.0
     before = incurred - clock[MEAN]
-    clock[MEAN] += before / min(rounds, MEAN_WINDOW)
+    if rates.memory == 0.0:
+        clock[MEAN] += before / min(rounds, MEAN_WINDOW)
+    else:
+        clock[MEAN] += before * min(1.0, rates.memory / (clock[ROUND] + MEMORY_START))
+        clock[HIGHEST] = max(clock[HIGHEST], clock[MEAN])
     clock[VARIANCE] += (before * (incurred - clock[MEAN]) - clock[VARIANCE]) / min(rounds, VARIANCE_WINDOW)
     clock[ROUND] += 1.0
     set_rates(clock, rates)
 
 
 @lean_jit
+def excess_of(clock: NDArray[np.float64], rates: Rates, multiplier: float, before: float, after: float) -> float:
+    """How far a clique's lowest loss would rise above the deficit limit; falling, it is never held back."""
+    limit = multiplier + rates.deficit_limit * (clock[ROUND] + rates.head_start)
+    return max(0.0, after - max(before, limit))
+
+
+@lean_jit
 def set_rates(clock: NDArray[np.float64], rates: Rates) -> None:
-    """``eta0 / (t + head start)**power``; barrier and damping follow the variance of the losses down to its floor."""
+    """``eta0 / (t + head start)**power``; barrier and damping follow the losses incurred."""
     t = clock[ROUND] + rates.head_start
     share = min(1.0, max(rates.variance_floor, 4.0 * clock[VARIANCE]))
     clock[RATE] = rates.eta0 / (math.sqrt(t) if rates.power == 0.5 else t**rates.power)
-    clock[BARRIER] = rates.beta * share
+    clock[BARRIER] = rates.beta * share + rates.barrier_slope * clock[HIGHEST]
     clock[DAMPING] = rates.implicit_exploration * share / t

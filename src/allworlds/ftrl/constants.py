@@ -17,15 +17,28 @@ from numbers import Real
 from typing import Any, Literal, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from allworlds.errors import InvalidConstants, InvalidParameter
-from allworlds.ftrl.sharp import sharp_alpha, sharp_alphas
+from allworlds.ftrl.sharp import rebound, sharp_alpha, sharp_alphas
 from allworlds.graphs import CliqueCover
 from allworlds.graphs.checks import whole_number
 from allworlds.graphs.cover import check_cover
 
 Estimator = Literal["importance", "baseline"]
 
+SCALARS = (
+    "beta",
+    "gamma",
+    "eta0",
+    "power",
+    "implicit_exploration",
+    "variance_floor",
+    "head_start",
+    "memory",
+    "barrier_slope",
+)
+"""The constants that are one finite number each."""
 LARGEST = 1e30
 """Larger constants have no use, and would leave the range of doubles inside the step."""
 
@@ -61,6 +74,17 @@ class Constants:
     than this and by no more than 1; 1 keeps them constant, as in the paper."""
     head_start: float = 0.0
     """So many rounds count as already played, of losses with mean 1/2 and variance 1/4: no early luck weighs much."""
+    rate_factor: tuple[float, ...] = ()
+    """One per clique: by how much its learning rate is larger than the round's; none means 1 for all, as in the
+    paper."""
+    memory: float = 0.0
+    """The baseline moves by ``memory / (t + 100)`` of the way to each loss incurred, at most all of it, starting from 0:
+    it remembers about the last ``t / memory`` losses. 0: the last 20, starting from 1/2."""
+    barrier_slope: float = 0.0
+    """The barrier is ``beta`` plus this times the highest baseline so far, so that it never falls."""
+    deficit_limit: float = math.inf
+    """No estimate lifts a clique's lowest cumulative loss more than this times ``t + head_start`` above the multiplier of
+    the step: what a rare draw says can only count for so much."""
     label: str = "custom"
     """Which setting this is, for people."""
 
@@ -70,8 +94,12 @@ class Constants:
             raise InvalidConstants(f"alpha is {self.alpha!r}; expected one number for each clique")
         alpha = tuple(_finite("alpha", value) for value in self.alpha)
         object.__setattr__(self, "alpha", alpha)
-        for name in ("beta", "gamma", "eta0", "power", "implicit_exploration", "variance_floor", "head_start"):
+        factors = () if isinstance(self.rate_factor, str) else self.rate_factor
+        object.__setattr__(self, "rate_factor", tuple(_finite("rate_factor", value) for value in factors))
+        for name in SCALARS:
             object.__setattr__(self, name, _finite(name, getattr(self, name)))
+        if self.deficit_limit != math.inf:
+            object.__setattr__(self, "deficit_limit", _finite("deficit_limit", self.deficit_limit))
         if not alpha or min(alpha) < 0.0:
             raise InvalidConstants(f"alpha is {_short(alpha)}; expected a number of at least 0 for each clique")
         if self.beta < 0.0 or self.gamma < 0.0:
@@ -84,6 +112,15 @@ class Constants:
             raise InvalidConstants(f"implicit_exploration is {self.implicit_exploration}; expected at least 0")
         if not 0.0 <= self.variance_floor <= 1.0:
             raise InvalidConstants(f"variance_floor is {self.variance_floor}; expected a share from 0 to 1")
+        if self.rate_factor and (len(self.rate_factor) != len(alpha) or not min(self.rate_factor) > 0.0):
+            raise InvalidConstants(
+                f"rate_factor is {_short(self.rate_factor)}; expected a number above 0 for each of the {len(alpha)} cliques"
+            )
+        if self.memory < 0.0 or self.barrier_slope < 0.0 or not self.deficit_limit > 0.0:
+            raise InvalidConstants(
+                f"memory is {self.memory}, barrier_slope {self.barrier_slope} and deficit_limit {self.deficit_limit}; "
+                "expected numbers of at least 0, and a limit above 0"
+            )
         if self.head_start < 0.0:
             raise InvalidConstants(f"head_start is {self.head_start}; expected a number of rounds, at least 0")
         if self.estimator not in get_args(Estimator):
@@ -117,13 +154,51 @@ class Constants:
 
     @classmethod
     def practical(cls, cover: CliqueCover) -> Constants:
-        """The default: kappa 1/4, a rate that grows with the entropy's range, a small barrier, a baseline.
+        """The default, covered by Theorem C of ``docs/practical.md``.
+
+        Each clique has the rate that its own size asks for. Estimates take off a baseline that remembers the last tenth
+        of the rounds. The barrier is as high as the baseline makes necessary and no higher, and no estimate puts a
+        clique further behind than a tenth of the rounds so far. With one clique there is nothing to explore, and what
+        is left are exponential weights.
+        """
+        check_cover(cover)
+        if cover.n_cliques == 1:
+            return cls(
+                alpha=tuple(sharp_alphas(cover.sizes, 0.25).tolist()),
+                beta=1.0,
+                gamma=0.0,
+                eta0=2.0 * math.sqrt(math.log(max(2, cover.n_arms))),
+                estimator="baseline",
+                head_start=300.0,
+                memory=10.0,
+                label="practical",
+            )
+        alpha = sharp_alphas(cover.sizes, 0.25)
+        reach = alpha + np.log(cover.sizes)  # how far the regulariser of a clique can go
+        slope = 1.25
+        return cls(
+            alpha=tuple(alpha.tolist()),
+            beta=0.2 + slope * rebound(int(cover.sizes.max())),
+            gamma=0.0,
+            eta0=4.0,
+            estimator="baseline",
+            head_start=300.0,
+            rate_factor=tuple(np.sqrt(reach).tolist()),
+            memory=10.0,
+            barrier_slope=slope,
+            deficit_limit=0.1,
+            label="practical",
+        )
+
+    @classmethod
+    def unproved(cls, cover: CliqueCover) -> Constants:
+        """The default before version 0.3: kappa 1/4, a rate that grows with the entropy's range, a small barrier, a baseline.
 
         Implicit exploration (Kocák et al. 2014) bounds what one rare or early loss can do, be it luck or an attack; a
         head start of 300 rounds does the same for the rate. Barrier and implicit exploration buy exploration in case
         losses vary as much as they can; where they vary less, less is enough. With one clique there is nothing to
-        explore, and what is left are exponential weights. No theorem covers this setting: it is measured, not proved
-        (``benchmarks/regret.py``).
+        explore, and what is left are exponential weights. **No theorem covers this setting, and it can be broken**: in
+        the world ``lock-in`` its expected regret is 0.015 T, and one run in eight loses more than 0.1 T.
         """
         check_cover(cover)
         alpha = sharp_alphas(cover.sizes, 0.25)
@@ -140,8 +215,13 @@ class Constants:
             implicit_exploration=implicit_exploration,
             variance_floor=0.25,
             head_start=300.0,  # without it one run in 300 follows a wrong clique for a thousand rounds
-            label="practical",
+            label="unproved",
         )
+
+    @property
+    def rate_factors(self) -> NDArray[np.float64]:
+        """(K,) the rate factor of each clique."""
+        return np.array(self.rate_factor) if self.rate_factor else np.ones(len(self.alpha))
 
     def learning_rate(self, round: int) -> float:
         """``eta_t = eta0 / (t + head_start)**power``."""
@@ -179,12 +259,19 @@ class Constants:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON; a run of equal alphas stays one number for each clique."""
-        return asdict(self) | {"alpha": list(self.alpha)}
+        limit = None if self.deficit_limit == math.inf else self.deficit_limit  # JSON has no infinity
+        return asdict(self) | {
+            "alpha": list(self.alpha),
+            "rate_factor": list(self.rate_factor),
+            "deficit_limit": limit,
+        }
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Constants:
         """The inverse of :meth:`to_dict`."""
-        return cls(**(data | {"alpha": tuple(data["alpha"])}))
+        limit = data.get("deficit_limit")
+        numbers = {"alpha": tuple(data["alpha"]), "rate_factor": tuple(data.get("rate_factor", ()))}
+        return cls(**(data | numbers | {"deficit_limit": math.inf if limit is None else limit}))
 
     def digest(self) -> str:
         """A hash of all values, equal for equal constants on every machine."""

@@ -35,6 +35,7 @@ from allworlds.ftrl.clique_table import (
     GAIN_GROWTH,
     HOTTEST,
     INVERSE,
+    INVERSE_FACTOR,
     LANES,
     LAST_FREE,
     LOWEST,
@@ -43,6 +44,7 @@ from allworlds.ftrl.clique_table import (
     PINNED,
     PRICE,
     RADIUS,
+    RATE_FACTOR,
     TEMPERATURE,
     TERMS,
     place,
@@ -106,12 +108,13 @@ def settle(
 def _appraise(table: Floats, begin: int, end: int, eta: float, beta: float) -> int:
     """Price, gain and flatness of the cliques of some blocks; one if some clique has left its radius."""
     outside = 0
-    half_hot = 0.5 / eta
+    half = 0.5 / eta
     for block in range(begin, end, BLOCK):
         for lane in range(LANES):
             k = np.uint64(block + lane)
             cool = table[k + COOLNESS]
-            w = eta * cool * table[k + INVERSE] - 1.0
+            half_hot = half * table[k + INVERSE_FACTOR]
+            w = eta * table[k + RATE_FACTOR] * cool * table[k + INVERSE] - 1.0
             outside |= abs(w) > table[k + RADIUS]
             a = table[k + TERM_8]
             b, c, d = a, a, a  # a becomes A; b, c and d its derivatives by w over 1, 2 and 6
@@ -165,7 +168,7 @@ def _read_again(
         found = False
         for clique in range(first, min(first + LANES, n_cliques)):
             at = place(clique)
-            s = eta * table[at + COOLNESS]
+            s = eta * table[at + RATE_FACTOR] * table[at + COOLNESS]
             if not abs(s * table[at + INVERSE] - 1.0) <= table[at + RADIUS]:
                 expand(table, clique, losses, starts[clique], starts[clique + 1], s, np.inf, work, sums)
                 found = True
@@ -251,16 +254,17 @@ def _appraise_with_floor(
         at = place(clique)
         x = table[at + TEMPERATURE]
         cool = table[at + COOLNESS]
+        rate = eta * table[at + RATE_FACTOR]
         size = starts[clique + 1] - starts[clique]
-        found = read_moments(table, clique, size, eta * cool, gamma * x * x)
-        if not _is_inside(table, clique, found.log_top, eta * cool, gamma * x * x):
+        found = read_moments(table, clique, size, rate * cool, gamma * x * x)
+        if not _is_inside(table, clique, found.log_top, rate * cool, gamma * x * x):
             pinned = table[at + PINNED]
             expand_with_floor(
-                table, clique, losses, starts[clique], starts[clique + 1], eta * cool, gamma * x * x, work, sums
+                table, clique, losses, starts[clique], starts[clique + 1], rate * cool, gamma * x * x, work, sums
             )
             changed |= table[at + PINNED] != pinned
-            found = read_moments(table, clique, size, eta * cool, gamma * x * x)
-        seen = price_of(found, table[at + LOWEST], x, table[at + ALPHA], beta, eta)
+            found = read_moments(table, clique, size, rate * cool, gamma * x * x)
+        seen = price_of(found, table[at + LOWEST], x, table[at + ALPHA], beta, rate)
         flatness = 1.0 / (2.0 * beta * x - seen.slope)
         stays = x >= table[at + HOTTEST] and seen.price >= multiplier
         changed |= stays != (table[at + GAIN] == 0.0)
@@ -386,18 +390,20 @@ def _settle_exactly(
     """The step over all arms, by ``clique_mass``; then every clique is expanded where it stands."""
     n_cliques = starts.size - 1
     masses = new_masses(starts[1:] - starts[:-1], gamma)
-    alpha = np.empty(n_cliques)
+    alpha, rates = np.empty(n_cliques), np.empty(n_cliques)
     for clique in range(n_cliques):
         at = place(clique)
         masses.lowest[clique] = table[at + LOWEST]
         alpha[clique] = table[at + ALPHA]
+        rates[clique] = eta * table[at + RATE_FACTOR]
     base = masses.lowest.min()
-    problem = Problem(losses[: starts[n_cliques]], starts, alpha, beta, gamma, eta)
+    problem = Problem(losses[: starts[n_cliques]], starts, alpha, beta, gamma, rates)
     multiplier, _, _ = solve_masses(problem, masses, guess - base, EXACT, EXACT_STEPS)
     for clique in range(n_cliques):
         at = place(clique)
         x = masses.temperature[clique]
         table[at + TEMPERATURE] = x
         table[at + COOLNESS] = 1.0 / x
-        expand_with_floor(table, clique, losses, starts[clique], starts[clique + 1], eta / x, gamma * x * x, work, sums)
+        start, stop = starts[clique], starts[clique + 1]
+        expand_with_floor(table, clique, losses, start, stop, rates[clique] / x, gamma * x * x, work, sums)
     return float(multiplier + base)

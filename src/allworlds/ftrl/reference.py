@@ -72,7 +72,8 @@ class _Problem:
         self.owner = [int(k) for k in cover.owner]
         self.losses = [mp.mpf(float(loss)) for loss in losses]
         self.alpha = [mp.mpf(value) for value in constants.alpha]
-        self.beta, self.gamma, self.eta = mp.mpf(constants.beta), mp.mpf(constants.gamma), mp.mpf(eta)
+        self.beta, self.gamma = mp.mpf(constants.beta), mp.mpf(constants.gamma)
+        self.eta = [mp.mpf(eta) * mp.mpf(float(factor)) for factor in constants.rate_factors]
 
     def gradient(self, p: list[Any]) -> list[Any]:
         """``L + grad Psi / eta + grad Phi``: equations (3) and (4) differentiated by hand."""
@@ -83,7 +84,7 @@ class _Problem:
             inner = mp.fsum(p[i] * mp.log(p[i] / q) for i in clique)
             common = -self.alpha[k] / (2 * mp.sqrt(q)) - inner / (2 * q * mp.sqrt(q))
             for i in clique:
-                out[i] += (common + mp.log(p[i] / q) / mp.sqrt(q)) / self.eta - self.beta / q
+                out[i] += (common + mp.log(p[i] / q) / mp.sqrt(q)) / self.eta[k] - self.beta / q
         return out
 
     def hessian_entry(self, i: int, j: int, p: list[Any], q: list[Any], inner: list[Any]) -> Any:
@@ -96,7 +97,7 @@ class _Problem:
         value -= 1 / root
         if i == j:
             value += 1 / (p[i] * self.mp.sqrt(mass))
-        return value / self.eta + self.beta / mass**2
+        return value / self.eta[k] + self.beta / mass**2
 
     def newton(self, pinned: set[int], max_steps: int, tolerance: Any) -> tuple[list[Any], Any]:
         """Solve ``gradient_i = lambda`` for the free arms and ``sum p = 1``; damped, so that no p jumps."""

@@ -51,6 +51,8 @@ def solve_ftrl(
 ) -> FTRLSolution:
     """Minimise ``L·p + Psi(p) / eta + Phi(p)`` over the shrunk simplex.
 
+    Where the constants have a rate factor for each clique, the clique's part of ``Psi`` is divided by it.
+
     ``cumulative_losses`` has shape (N,), in the order of the arms. ``max_steps`` limits Newton's steps; with 0
     the answer comes from bisection alone.
 
@@ -70,8 +72,9 @@ def solve_ftrl(
     eta = _checked_rate(learning_rate)
     if isinstance(max_steps, bool) or not isinstance(max_steps, int) or max_steps < 0:
         raise InvalidParameter(f"max_steps is {max_steps!r}; expected an integer of at least 0")
+    rates = eta * constants.rate_factors
     problem = Problem(
-        losses[cover.order], cover.starts, np.array(constants.alpha), constants.beta, constants.gamma, eta
+        losses[cover.order], cover.starts, np.array(constants.alpha), constants.beta, constants.gamma, rates
     )
     masses = new_masses(cover.sizes, constants.gamma)
     set_lowest(problem, masses)
@@ -140,7 +143,7 @@ def fill_distribution(problem: Problem, masses: Masses, distribution: NDArray[np
                 y = probability(
                     problem.losses[i] - masses.lowest[k],
                     masses.log_top[k],
-                    problem.eta / x,
+                    problem.eta[k] / x,
                     problem.gamma * x * x,
                 )
                 distribution[i] = max(problem.gamma, y / (x * x))

@@ -47,8 +47,15 @@ class Entry:
     """False for a line that is drawn beside the learners but sees more than the graph shows."""
 
 
-def _tsallis_shannon(cover: CliqueCover, horizon: int | None, **changes: Any) -> Learner:
-    return _tuned(cover, Constants.practical(cover), changes)
+SETTINGS = {"practical": Constants.practical, "sharp": Constants.sharp, "unproved": Constants.unproved}
+"""Settings of the constants that need no horizon, by name."""
+
+
+def _tsallis_shannon(
+    cover: CliqueCover, horizon: int | None, setting: str = "practical", **changes: Any
+) -> Learner:
+    make = SETTINGS[nearest(setting, SETTINGS, "setting")]
+    return _tuned(cover, make(cover), changes)
 
 
 def _paper(cover: CliqueCover, horizon: int | None, **changes: Any) -> Learner:

@@ -30,6 +30,7 @@ from allworlds.ftrl.clique_table import (
     LANES,
     LAST_FREE,
     LOWEST,
+    RATE_FACTOR,
     REFERENCE,
     TEMPERATURE,
     column,
@@ -44,6 +45,7 @@ from allworlds.ftrl.clock import (
     RATE,
     ROUND,
     Rates,
+    excess_of,
     new_clock,
     rates_of,
     tick,
@@ -150,7 +152,7 @@ class TsallisShannon(Learner):
         work, sums = new_work()
         state = State(
             cumulative_losses=np.zeros(self.n_arms + LANES),
-            table=new_table(np.array(c.alpha), start.hottest),
+            table=new_table(np.array(c.alpha), c.rate_factors, start.hottest),
             clock=new_clock(rates),
             owner=self.cover.owner,
             order=self.cover.order,
@@ -159,7 +161,7 @@ class TsallisShannon(Learner):
             sums=sums,
             rates=rates,
         )
-        restore(state, start.even, state.clock[RATE] / start.even, np.zeros(start.even.size))
+        restore(state, start.even, state.clock[RATE] * c.rate_factors / start.even, np.zeros(start.even.size))
         resolve(state)
         return state
 
@@ -184,7 +186,8 @@ class TsallisShannon(Learner):
         """The constants of the coming round: barrier and implicit exploration as they follow the variance now."""
         c, clock = self._constants, state.clock
         exploration = float(clock[DAMPING] * (clock[ROUND] + c.head_start))
-        return replace(c, beta=float(clock[BARRIER]), implicit_exploration=exploration, variance_floor=1.0)
+        now = {"beta": float(clock[BARRIER]), "implicit_exploration": exploration, "variance_floor": 1.0}
+        return replace(c, barrier_slope=0.0, **now)
 
     def residual(self, state: State) -> float:
         """The certificate of the coming round's distribution, from all arms."""
@@ -203,8 +206,9 @@ class TsallisShannon(Learner):
     def _problem(self, state: State) -> Problem:
         """The coming round's step as a problem over all arms."""
         losses = state.cumulative_losses[: self.n_arms]
-        gamma, alpha = self._constants.gamma, np.array(self._constants.alpha)
-        return Problem(losses, state.starts, alpha, float(state.clock[BARRIER]), gamma, float(state.clock[RATE]))
+        c = self._constants
+        rates = float(state.clock[RATE]) * c.rate_factors
+        return Problem(losses, state.starts, np.array(c.alpha), float(state.clock[BARRIER]), c.gamma, rates)
 
     def _appraised(self, state: State) -> Masses:
         """The cliques at their temperatures, from all arms."""
@@ -278,7 +282,8 @@ def draw(state: State, first: float, second: float) -> Ticket:
     x = table[place(k) + TEMPERATURE]
     q = 1.0 / (x * x)
     floor = state.rates.gamma * x * x
-    chosen, y = _draw_arm(table, k, state.cumulative_losses, start, stop, clock[RATE] / x, floor, second, state.work)
+    sharpness = clock[RATE] * table[place(k) + RATE_FACTOR] / x
+    chosen, y = _draw_arm(table, k, state.cumulative_losses, start, stop, sharpness, floor, second, state.work)
     baseline = float(clock[MEAN]) if state.rates.uses_baseline else 0.0
     return Ticket(
         int(state.order[chosen]), float(q * y), k, float(q), baseline, float(clock[DAMPING]), int(clock[ROUND])
@@ -345,10 +350,26 @@ def update(state: State, ticket: Ticket, losses: Floats) -> None:
         lowest = min(lowest, total)
         if state.order[start + j] == ticket.arm:
             incurred = losses[j]
-    state.table[place(ticket.clique) + LOWEST] = lowest
+    at = place(ticket.clique)
+    excess = excess_of(state.clock, state.rates, state.clock[MULTIPLIER], state.table[at + LOWEST], lowest)
+    if excess > 0.0:
+        lowest = hold_back(state.cumulative_losses[start : start + losses.size], losses, ticket, excess)
+    state.table[at + LOWEST] = lowest
     tick(state.clock, state.rates, incurred)
-    read_clique(state, ticket.clique, state.clock[RATE] * state.table[place(ticket.clique) + COOLNESS])
+    read_clique(state, ticket.clique, state.clock[RATE] * state.table[at + RATE_FACTOR] * state.table[at + COOLNESS])
     resolve(state)
+
+
+@lean_jit
+def hold_back(cumulative: Floats, losses: Floats, ticket: Ticket, excess: float) -> float:
+    """Take ``excess`` back from what was added to each arm, at most what raised it; return the lowest loss then."""
+    weight = 1.0 / (ticket.clique_probability + ticket.damping)
+    lowest = math.inf
+    for j in range(losses.size):
+        raised = max(0.0, (losses[j] - ticket.baseline) * weight)
+        cumulative[j] -= min(excess, raised)
+        lowest = min(lowest, cumulative[j])
+    return lowest
 
 
 @lean_jit

@@ -16,12 +16,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from allworlds.ftrl.clique_mass import MAX_STEPS, Masses, Problem, appraise_all, new_masses, residual_of, solve_masses
-from allworlds.ftrl.clock import BARRIER, DAMPING, MEAN, MULTIPLIER, RATE, ROUND, Rates, new_clock, rates_of, tick
+from allworlds.ftrl.clock import (
+    BARRIER,
+    DAMPING,
+    MEAN,
+    MULTIPLIER,
+    RATE,
+    ROUND,
+    Rates,
+    excess_of,
+    new_clock,
+    rates_of,
+    tick,
+)
 from allworlds.ftrl.solve import set_lowest
-from allworlds.ftrl.within_clique import probability
+from allworlds.ftrl.within_clique import least, probability
 from allworlds.kernels.jit import lean_jit
 from allworlds.learners.dispatch import Sight, serves
-from allworlds.learners.tsallis_shannon import Ticket, TsallisShannon
+from allworlds.learners.tsallis_shannon import Ticket, TsallisShannon, hold_back
 
 TOLERANCE = 1e-12
 """Residual at which a round's step stops; Newton's last step usually leaves it far below."""
@@ -34,11 +46,14 @@ class ExactState(NamedTuple):
     """(N,) ``Lhat``, in clique order."""
     masses: Masses
     clock: NDArray[np.float64]
-    """(7,) as that of the lazy step; the multiplier is less the lowest loss."""
+    """As that of the lazy step; the multiplier is less the lowest loss."""
     owner: NDArray[np.int64]
     order: NDArray[np.int64]
     starts: NDArray[np.int64]
     alpha: NDArray[np.float64]
+    factor: NDArray[np.float64]
+    eta: NDArray[np.float64]
+    """(K,) the learning rate of each clique, written anew whenever the step is stated as a problem."""
     rates: Rates
 
 
@@ -67,6 +82,8 @@ class ExactStep(TsallisShannon):
             order=cover.order,
             starts=cover.starts,
             alpha=np.array(c.alpha),
+            factor=c.rate_factors,
+            eta=c.rate_factors,
             rates=rates,
         )
         resolve(state)
@@ -113,7 +130,7 @@ def draw(state: ExactState, first: float, second: float) -> Ticket:
     masses, clock = state.masses, state.clock
     k = _draw_clique(masses.temperature, first)
     x = masses.temperature[k]
-    sharpness, floor = clock[RATE] / x, state.rates.gamma * x * x
+    sharpness, floor = clock[RATE] * state.factor[k] / x, state.rates.gamma * x * x
     chosen, y = state.starts[k], 0.0
     rest = second
     for i in range(state.starts[k], state.starts[k + 1]):
@@ -155,6 +172,10 @@ def update(state: ExactState, ticket: Ticket, losses: NDArray[np.float64]) -> No
         lowest = min(lowest, state.cumulative_losses[start + j])
         if state.order[start + j] == ticket.arm:
             incurred = losses[j]
+    multiplier = state.clock[MULTIPLIER] + least(state.masses.lowest)
+    excess = excess_of(state.clock, state.rates, multiplier, state.masses.lowest[ticket.clique], lowest)
+    if excess > 0.0:
+        lowest = hold_back(state.cumulative_losses[start : start + losses.size], losses, ticket, excess)
     state.masses.lowest[ticket.clique] = lowest
     tick(state.clock, state.rates, incurred)
     resolve(state)
@@ -172,13 +193,15 @@ def resolve(state: ExactState) -> None:
 @lean_jit
 def as_problem(state: ExactState) -> Problem:
     """The coming round's step."""
+    for k in range(state.eta.size):
+        state.eta[k] = state.clock[RATE] * state.factor[k]
     return Problem(
         state.cumulative_losses,
         state.starts,
         state.alpha,
         state.clock[BARRIER],
         state.rates.gamma,
-        state.clock[RATE],
+        state.eta,
     )
 
 
