@@ -1,0 +1,117 @@
+"""Run tests against one mutant after the other, in a copy of the package.
+
+The copy lies in a temporary directory, so that an interrupted run leaves the tree as it was. One server process
+imports what all mutants share (NumPy, pytest, the rooms below) and forks a child for each mutant: a child imports the
+changed module, runs its doctests and its tests until the first failure, and its exit code says which it was.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import doctest
+import importlib
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = "allworlds"
+
+SURVIVED, KILLED, SLOW = "survived", "killed", "timeout"
+
+
+@dataclass(frozen=True)
+class Room:
+    """What the mutants of a room need: which modules are shared, and whether kernels run as plain Python."""
+
+    shared: tuple[str, ...]
+    plain_python: bool
+
+
+ROOMS = {
+    "theory": Room(("graphs", "ftrl", "ftrl.solve", "learners", "worlds", "simulation"), plain_python=False),
+    "ftrl": Room(("graphs", "kernels"), plain_python=True),
+    "learners": Room(("graphs", "kernels", "ftrl"), plain_python=True),
+}
+
+
+@contextlib.contextmanager
+def package_copy(source: Path) -> Iterator[Path]:
+    """A copy of the package in a directory of its own; the directory goes on the path, the copy is imported."""
+    with tempfile.TemporaryDirectory(prefix="mutants-") as place:
+        shutil.copytree(source, Path(place, source.name), ignore=shutil.ignore_patterns("__pycache__"))
+        yield Path(place, source.name)
+
+
+def tests_of(room: str, file: str) -> list[str]:
+    """The tests of one source file: those of its own name first, then the rest of the room's."""
+    folder, stem = ROOT / "tests" / room, Path(file).stem
+    own = sorted(folder.glob(f"test_{stem}*.py"), reverse=True)
+    return [str(path) for path in [*own, *sorted(set(folder.glob("test_*.py")) - set(own))]]
+
+
+def prepare(room: str, package: Path) -> None:
+    """Import what every mutant of the room shares, from the copy."""
+    for name in list(sys.modules):
+        if name.partition(".")[0] == package.name:
+            raise RuntimeError(f"{name} is already imported; the copy at {package} could not be")
+    sys.path.insert(0, str(package.parent))
+    sys.dont_write_bytecode = True  # a mutant of the same size and second would be taken for the last one
+    import mpmath  # noqa: F401
+    import numpy as np
+    import pytest  # noqa: F401
+    import scipy.optimize  # noqa: F401
+
+    for name in ROOMS[room].shared:
+        importlib.import_module(f"{package.name}.{name}")
+    if not ROOMS[room].plain_python:  # compile the step once, here, and not in every child
+        from allworlds.workflows.verify.random_rounds import random_round
+
+        for which in ("sharp", "paper"):
+            random_round(np.random.default_rng(0), which)
+    for name in list(sys.modules):  # a child imports the mutated room, and what imports it, afresh
+        if name.startswith(tuple(f"{package.name}.{above}" for above in (room, "workflows"))):
+            del sys.modules[name]
+
+
+def outcome(module: str, tests: list[str], time_limit: float) -> str:
+    """What the tests say of the package as it now is on disk; a child that hangs is stopped."""
+    child = os.fork()
+    if child == 0:
+        _run_tests(module, tests)
+    deadline = time.monotonic() + time_limit
+    while time.monotonic() < deadline:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            return SURVIVED if os.waitstatus_to_exitcode(status) == 0 else KILLED
+        time.sleep(0.02)
+    os.killpg(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return SLOW
+
+
+def _run_tests(module: str, tests: list[str]) -> None:
+    """In the child: import the module, run its doctests, then the tests; never return."""
+    code = 1
+    try:
+        os.setsid()
+        silence = os.open(os.devnull, os.O_WRONLY)
+        for stream in (1, 2):
+            os.dup2(silence, stream)
+        import pytest
+
+        found = importlib.import_module(module)
+        if doctest.testmod(found).failed == 0:
+            os.chdir(ROOT)
+            options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "not slow"]
+            if os.environ.get("NUMBA_DISABLE_JIT") == "1":
+                options[-1] = "not slow and not compiled"
+            code = int(pytest.main([*options, *tests]))
+    finally:
+        os._exit(code)
