@@ -124,9 +124,10 @@ def main() -> None:
         raise SystemExit(f"room is {unknown[0]!r}; expected one of {', '.join(runner.ROOMS)}")
     if len(rooms) > 1:  # each room in a process of its own: they share different modules
         raise SystemExit(max(_again(room, options) for room in rooms))
-    plain = runner.ROOMS[rooms[0]].plain_python
-    if plain and os.environ.get("NUMBA_DISABLE_JIT") != "1":
-        os.execve(sys.executable, [sys.executable, *sys.argv], os.environ | {"NUMBA_DISABLE_JIT": "1"})
+    wanted = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1")  # a fork keeps one thread only
+    wanted |= {"NUMBA_DISABLE_JIT": "1"} if runner.ROOMS[rooms[0]].plain_python else {}
+    if any(os.environ.get(name) != value for name, value in wanted.items()):
+        os.execve(sys.executable, [sys.executable, *sys.argv], os.environ | wanted)
     raise SystemExit(_run(rooms[0], options))
 
 
