@@ -133,9 +133,8 @@ def main() -> None:
 
 def _run(room: str, options: argparse.Namespace) -> int:
     chosen = places(runner.ROOT / "src" / runner.PACKAGE, options.targets)
-    if options.sample is not None and options.sample < len(chosen):
-        kept = sorted(random.Random(options.seed).sample(range(len(chosen)), options.sample))
-        chosen = [chosen[number] for number in kept]
+    if options.sample is not None:  # in random order, so that an interrupted run is a sample too
+        chosen = random.Random(options.seed).sample(chosen, min(options.sample, len(chosen)))
     rows = []
     for row in results(room, chosen, equivalents(), options.time_limit):
         rows.append(row)

@@ -25,7 +25,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = "allworlds"
 
-OPTIONS = ("-p", "no:cacheprovider", "-p", "no:xdist", "-o", "addopts=--import-mode=importlib")
+OPTIONS = ("-p", "no:cacheprovider", "-p", "no:xdist", "--assert=plain", "-o", "addopts=--import-mode=importlib")
 SURVIVED, KILLED, SLOW = "survived", "killed", "timeout"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 
@@ -15,7 +16,7 @@ from theory.states import cover_of
 
 
 def few_rounds() -> list[Round]:
-    """Small rounds with every kind of clique, with losses between 0 and 1, early and late; few, so that they are fast."""
+    """Small rounds with every kind of clique, losses between 0 and 1, early and late; few, so that they are fast."""
     rng = np.random.default_rng(11)
     rounds = []
     for sizes, eta, which in [
@@ -67,20 +68,21 @@ def shifted(state: Round, drawn: int) -> np.ndarray:
 
 def segment(state: Round, drawn: int) -> list[np.ndarray]:
     """17 points from the step to the half step, both among them."""
-    return [
-        state.distribution + share / 16.0 * (state.half_steps[drawn] - state.distribution) for share in range(17)
-    ]
+    return [state.distribution + share / 16.0 * (state.half_steps[drawn] - state.distribution) for share in range(17)]
 
 
 def dual_norm(g: np.ndarray, p: np.ndarray, cover: CliqueCover, alphas: Sequence[float]) -> float:
-    return float(g @ np.linalg.solve(tsallis_shannon_hessian(p, cover, np.asarray(alphas)), g))
+    return float(g @ np.linalg.solve(_hessian(p.tobytes(), cover, tuple(alphas)), g))
+
+
+@functools.cache
+def _hessian(p: bytes, cover: CliqueCover, alphas: tuple[float, ...]) -> np.ndarray:
+    return tsallis_shannon_hessian(np.frombuffer(p), cover, np.asarray(alphas))
 
 
 def expected(state: Round, value: Callable[[int], float]) -> float:
     """The mean over the drawn *arm* of what depends on its clique."""
-    return math.fsum(
-        float(state.distribution[i]) * value(int(state.cover.owner[i])) for i in range(state.cover.n_arms)
-    )
+    return math.fsum(float(state.distribution[i]) * value(int(state.cover.owner[i])) for i in range(state.cover.n_arms))
 
 
 def best_clique(state: Round) -> int:

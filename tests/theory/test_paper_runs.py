@@ -32,9 +32,7 @@ def roots(play: np.ndarray) -> tuple[float, float]:
         for clique in COVER.cliques
         if BEST not in clique
     )
-    beside = math.fsum(
-        math.sqrt(math.fsum(p[i] for i in HOME if i != BEST) / t) for t, p in enumerate(play, start=1)
-    )
+    beside = math.fsum(math.sqrt(math.fsum(p[i] for i in HOME if i != BEST) / t) for t, p in enumerate(play, start=1))
     return elsewhere, beside
 
 
