@@ -137,6 +137,10 @@ def test_lemma_6_compares_the_formula_with_differences_of_values_alone() -> None
     assert hessian.lemma_6(CUBE, x, step=0.2).left > 10.0 * check.left  # and more with a longer step
 
 
+def test_lemma_6_takes_steps_that_suit_the_rarest_arm() -> None:
+    assert hessian.lemma_6(shifted_shannon(1.0), np.array([0.002, 0.9])).holds
+
+
 @pytest.mark.parametrize("which", ["h", "first", "second"])
 def test_lemma_6_notices_each_of_the_three_sums(which: str) -> None:
     """A thousandth off in the value, the slope or the curvature that the formula is told."""

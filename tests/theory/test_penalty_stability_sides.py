@@ -144,7 +144,8 @@ def test_lemma_3_is_theorem_3_with_shifted_estimates_and_the_two_regularisers() 
 
 
 def test_lemma_4_is_a_sum_over_rounds_on_both_sides() -> None:
-    cover, gamma, best = cover_of([3, 2, 1]), 0.01, 1
+    cover, gamma = cover_of([3, 2, 1]), 0.01
+    best = int(cover.cliques[0][1])
     play = gamma + (1.0 - 6 * gamma) * np.random.default_rng(5).dirichlet(np.ones(6), size=4)
     log_floor, alphas = math.log(100.0), [2.0 * (math.log(100.0) ** 2 + 1.0)] * 3
     target = np.full(6, gamma)
@@ -168,7 +169,7 @@ def test_lemma_4_accepts_its_floor_itself_and_forgives_only_rounding() -> None:
     assert lemma_4(np.array([[0.9, 0.1]]), cover, 0, 0.1).holds
     assert lemma_4(np.array([[0.9, 0.1 * (1.0 - 1e-10)]]), cover, 0, 0.1).holds
     with pytest.raises(InvalidParameter, match="less than gamma"):
-        lemma_4(np.array([[0.9, 0.1 - 1e-6]]), cover, 0, 0.1)
+        lemma_4(np.array([[0.9, 0.1 * (1.0 - 5e-9)]]), cover, 0, 0.1)
     with pytest.raises(InvalidParameter, match="less than gamma"):
         lemma_4(np.array([[0.9, np.nan]]), cover, 0, 0.1)
 
