@@ -13,8 +13,9 @@ from theory import by_definition as own
 from theory.states import cover_of
 
 COVER = cover_of([3, 2, 1])
-MEANS = np.array([0.5, 0.3, 0.7, 0.65, 0.4, 0.9])
-BEST = 1
+BEST = int(COVER.cliques[0][1])  # with two neighbours in its clique
+MEANS = np.array([0.5, 0.6, 0.7, 0.65, 0.4, 0.9])
+MEANS[BEST] = 0.3
 HOME = list(COVER.cliques[COVER.owner[BEST]])
 GAPS = [min((MEANS[i] - 0.3 for i in clique if i != BEST), default=0.0) for clique in COVER.cliques]
 WEIGHT = math.fsum(1.0 / gap for gap in GAPS if gap > 0.0)

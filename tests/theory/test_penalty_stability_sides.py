@@ -75,7 +75,8 @@ def test_the_penalty_of_theorem_3_is_a_sum_over_rounds() -> None:
         left += then - now - COMPARATOR @ GRADIENTS[t]
     assert check.left == pytest.approx(left)
     assert check.right == pytest.approx(penalty_of(w))
-    assert 0.0 < check.rounding < 1e-9
+    size = math.fsum(abs(GRADIENTS[: t + 1, i].sum()) * half[t, i] for t in range(3) for i in range(3))
+    assert check.rounding == pytest.approx(1e-12 * size)
 
 
 def test_the_penalty_bound_of_one_round_is_an_equality_against_its_own_half_step() -> None:
@@ -99,7 +100,7 @@ def test_the_stability_of_a_round_is_its_definition() -> None:
     assert check.left == pytest.approx(objective(w) - objective(half))
     largest = max(norm(g, w + r / 16.0 * (half - w)) for r in range(17))
     assert check.right == pytest.approx(1.2 * largest)
-    assert 0.0 < check.rounding < 1e-9
+    assert check.rounding == pytest.approx(1e-12 * (-entropy(w) / 0.6 + math.fsum(abs(before) * w)))
 
 
 def test_the_stability_bound_holds_with_room_of_a_factor_of_four() -> None:

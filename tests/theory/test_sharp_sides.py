@@ -68,6 +68,29 @@ def test_half_the_norm_is_that_of_the_draw_with_the_least_room() -> None:
         check = sharp.stability_at_most_half_norm(state)
         assert check.left == close(float(terms[tightest]))
         assert check.right == pytest.approx(bounds[tightest], rel=1e-8)
+        size = abs(own.psi(state.distribution, state.cover, alphas)) / state.learning_rate
+        size += math.fsum(abs(state.cumulative_losses) * state.distribution)
+        assert check.rounding == pytest.approx(1e-12 * size)
+
+
+def test_a_draw_with_the_larger_bound_can_have_the_least_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    state = ROUNDS[0]
+    alphas = np.broadcast_to(state.constants.alpha, state.cover.n_cliques)
+    bounds = np.array(
+        [
+            state.learning_rate
+            / 2.0
+            * max(own.dual_norm(own.shifted(state, k), p, state.cover, alphas) for p in own.segment(state, k))
+            for k in (0, 1)
+        ]
+    )
+    larger = int(bounds.argmax())
+    terms = np.zeros(2)
+    terms[larger] = 0.999 * bounds[larger]
+    monkeypatch.setattr(sharp, "stability_terms", lambda state: terms)
+    check = sharp.stability_at_most_half_norm(state)
+    assert check.left == terms[larger]
+    assert check.right == pytest.approx(bounds[larger], rel=1e-8)
 
 
 def test_the_four_parts_of_the_stability_are_their_sums_over_arms() -> None:

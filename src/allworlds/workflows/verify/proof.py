@@ -164,7 +164,7 @@ STATEMENTS = (
     ),
     Statement("Lemma 3: the same for Algorithm 1", "lem:general-regret-bound", _lemma_3),
     Statement("Lemma 4: the penalty", "lem:penalty-main", _lemma_4),
-    Statement("Lemma 5: the stability", "lem:stability-term-bound", each_round(theory.lemma_5, "paper")),
+    Statement("Lemma 5: the stability", "lem:stability-term-bound", each_round(theory.lemma_5, "both")),
     Statement(
         "Lemma 7: clique masses grow by 7/3 at most",
         "lem:q-stability-new",

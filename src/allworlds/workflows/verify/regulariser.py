@@ -89,7 +89,7 @@ def _figure_1(instances: Instances) -> Iterator[Check]:
     grid = np.linspace(0.01, 1.0, 100 if instances.full else 40)
     x1, x2 = np.meshgrid(grid, grid)
     lowest = float(theory.smallest_hessian_eigenvalue(x1, x2, 0.0).min())
-    yield Check("not convex at alpha 0", "fig:3d", lowest, 0.0, tolerance=-1e-6)
+    yield Check("not convex at alpha 0", "fig:3d", lowest, 0.0, scale=1.0, tolerance=-1e-6)
     lowest = float(theory.smallest_hessian_eigenvalue(x1, x2, 0.25).min())
     yield Check("convex at alpha 0.25", "fig:3d", 0.0, lowest, scale=1.0)
 

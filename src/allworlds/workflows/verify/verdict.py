@@ -2,7 +2,7 @@
 
 Each statement makes checks on random instances of the seed and on real trajectories, with the choice of the clique
 enumerated and the Hessian looked at over whole segments. Its verdict shows the check with the least room.
-A statement also fails if even that check uses less of its bound than it should (``shares.py``): then a side is computed
+A statement also fails if no instance uses as much of its bound as it should (``shares.py``): then a side is computed
 wrongly. A bound that is no better than the trivial one is true and says nothing: it is marked vacuous.
 """
 
@@ -73,6 +73,11 @@ def _verdicts(instances: Instances, on_progress: OnProgress | None) -> Iterator[
         on_progress(len(statements), len(statements), "done")
 
 
+def used(checks: list[Check]) -> float:
+    """The largest ``left / right``, over right sides that are more than rounding."""
+    return max((check.ratio for check in checks if check.right > 1e-9 * max(1.0, check.scale)), default=0.0)
+
+
 def judge(statement: Statement, group: str, outcomes: Iterable[Outcome | Check]) -> Verdict:
     """The tightest of the outcomes; a failing one before any other. No outcome at all is a failure."""
     found = [outcome if isinstance(outcome, Outcome) else Outcome(outcome) for outcome in outcomes]
@@ -81,7 +86,7 @@ def judge(statement: Statement, group: str, outcomes: Iterable[Outcome | Check])
         return Verdict(statement.text, statement.label, group, nan, nan, nan, False, False, "nothing was checked", 0)
     worst = min(found, key=lambda outcome: (outcome.check.holds, outcome.check.room))
     check = worst.check
-    share, least = 1.0 - check.room, LEAST_SHARE.get(statement.label, 0.0)
+    share, least = used([outcome.check for outcome in found]), LEAST_SHARE.get(statement.label, 0.0)
     note = worst.note if share >= least else f"uses {share:.2g} of its bound; expected at least {least:g}"
     return Verdict(
         statement=statement.text,
