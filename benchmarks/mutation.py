@@ -3,7 +3,8 @@
     python benchmarks/mutation.py theory                        every mutant of a room
     python benchmarks/mutation.py theory/sharp.py               of one file
     python benchmarks/mutation.py ftrl learners --sample 100 --seed 1
-    python benchmarks/mutation.py theory --json mutants.json    the same as JSON, one object a mutant
+    python benchmarks/mutation.py theory --json mutants.jsonl   also as JSON, one line a mutant
+    python benchmarks/mutation.py theory --again mutants.jsonl  only those that survived before
 
 A mutant dies when a test of its room, or a doctest of its file, fails. ``mutation_testing/equivalent.toml`` lists
 mutants that change no result, each with the reason; they are not counted. The tree itself is never changed: mutants
@@ -115,7 +116,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--time-limit", type=float, default=120.0, help="seconds a mutant; one that hangs is dead")
     parser.add_argument("--least", type=float, default=0.95, help="the share of mutants that must die")
-    parser.add_argument("--json", type=Path, help="write one record a mutant to this file")
+    parser.add_argument("--json", type=Path, help="write one record a mutant to this file, as JSON lines")
+    parser.add_argument("--again", type=Path, help="run only what survived in this file of JSON lines")
     parser.add_argument("--quiet", action="store_true", help="print only the survivors and the summary")
     options = parser.parse_args()
     rooms = sorted({target.partition("/")[0] for target in options.targets})
@@ -135,15 +137,22 @@ def _run(room: str, options: argparse.Namespace) -> int:
     chosen = places(runner.ROOT / "src" / runner.PACKAGE, options.targets)
     if options.sample is not None:  # in random order, so that an interrupted run is a sample too
         chosen = random.Random(options.seed).sample(chosen, min(options.sample, len(chosen)))
+    if options.again is not None:
+        before = [json.loads(line) for line in options.again.read_text(encoding="utf-8").splitlines()]
+        alive = {(row["file"], row["line"], row["change"]) for row in before if row["outcome"] == "survived"}
+        chosen = [place for place in chosen if (place.file, place.mutant.line, place.mutant.change) in alive]
+    if options.json is not None:
+        options.json.write_text("", encoding="utf-8")
     rows = []
     for row in results(room, chosen, equivalents(), options.time_limit):
         rows.append(row)
+        if options.json is not None:
+            with options.json.open("a", encoding="utf-8") as lines:
+                lines.write(json.dumps(row) + "\n")
         if not options.quiet or row["outcome"] == "survived":
             print(f"{row['outcome']:10s} {row['file']}:{row['line']}  {row['change']}", flush=True)
     text, share = summary(rows)
     print(text)
-    if options.json is not None:
-        options.json.write_text(json.dumps(rows, indent=1), encoding="utf-8")
     return int(share < options.least)
 
 
@@ -153,6 +162,8 @@ def _again(room: str, options: argparse.Namespace) -> int:
     command += ["--time-limit", str(options.time_limit), *(["--quiet"] if options.quiet else [])]
     if options.sample is not None:
         command += ["--sample", str(options.sample)]
+    if options.again is not None:
+        command += ["--again", str(options.again)]
     if options.json is not None:
         command += ["--json", str(options.json.with_stem(f"{options.json.stem}-{room}"))]
     return subprocess.run(command, check=False).returncode

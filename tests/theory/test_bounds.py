@@ -254,6 +254,8 @@ def test_each_bound_names_its_parts() -> None:
     assert printed.terms["half step"] == pytest.approx(16.0 * 0.3)
     for bound in (adversarial, general, printed):
         assert bound.value == pytest.approx(sum(bound.terms.values()))
+    assert adversarial.applies
+    assert general.applies
 
 
 def test_the_smaller_branch_of_theorem_1_needs_three_rounds_and_no_more() -> None:
