@@ -84,6 +84,9 @@ def results(room: str, chosen: list[Place], table: list[Equivalent], time_limit:
     """Write each mutant to the copy, run its tests, restore it; one record a mutant."""
     with runner.package_copy(runner.ROOT / "src" / runner.PACKAGE) as package:
         runner.prepare(room, package)
+        files = sorted({place.file for place in chosen})
+        if files and runner.outcome(_module(files[0]), runner.tests_of(room, files[0]), 1800.0) != runner.SURVIVED:
+            raise SystemExit(f"the tests of {room} fail on the intact package; every mutant would seem dead")
         for place in chosen:
             row = {"file": place.file, "line": place.mutant.line, "change": place.mutant.change}
             why = reason(place, table)
@@ -93,10 +96,13 @@ def results(room: str, chosen: list[Place], table: list[Equivalent], time_limit:
             path = package / place.file
             intact = path.read_text(encoding="utf-8")
             path.write_text(place.mutant.source, encoding="utf-8")
-            module = ".".join((runner.PACKAGE, *Path(place.file).with_suffix("").parts))
-            said = runner.outcome(module.removesuffix(".__init__"), runner.tests_of(room, place.file), time_limit)
+            said = runner.outcome(_module(place.file), runner.tests_of(room, place.file), time_limit)
             path.write_text(intact, encoding="utf-8")
             yield row | {"outcome": said}
+
+
+def _module(file: str) -> str:
+    return ".".join((runner.PACKAGE, *Path(file).with_suffix("").parts)).removesuffix(".__init__")
 
 
 def summary(rows: list[dict[str, object]]) -> tuple[str, float]:

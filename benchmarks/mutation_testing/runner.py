@@ -71,6 +71,8 @@ def prepare(room: str, package: Path) -> None:
 
     for name in ROOMS[room].shared:
         importlib.import_module(f"{package.name}.{name}")
+    above = sys.modules[package.name]
+    shared, names = set(sys.modules), set(vars(above))
     if not ROOMS[room].plain_python:  # compile the step once, here, and not in every child
         from allworlds.workflows.verify.random_rounds import random_round
 
@@ -78,10 +80,12 @@ def prepare(room: str, package: Path) -> None:
             random_round(np.random.default_rng(0), which)
     with contextlib.redirect_stdout(io.StringIO()):  # import what the tests import
         pytest.main(["--collect-only", "-q", *OPTIONS, str(ROOT / "tests" / room)])
-    afresh = (f"{package.name}.{room}", f"{package.name}.workflows", "tests", room, "conftest")
-    for name in list(sys.modules):  # a child imports the mutated room, its tests and what is above it afresh
-        if name.startswith(afresh):
+    for name in set(sys.modules) - shared:  # a child imports the mutated room, what is above it and its tests afresh
+        file = getattr(sys.modules[name], "__file__", None) or ""
+        if name.partition(".")[0] in (package.name, "tests", room) or file.startswith(str(ROOT / "tests")):
             del sys.modules[name]
+    for name in set(vars(above)) - names:  # the package keeps what was asked of it
+        delattr(above, name)
     gc.freeze()
 
 

@@ -22,7 +22,7 @@ def test_a_clique_is_a_whole_number_from_the_first_to_the_last() -> None:
 def test_sizes_are_positive_integers_in_one_row() -> None:
     assert arguments.checked_sizes([1, 4]).tolist() == [1, 4]
     assert arguments.checked_sizes(np.array([3], dtype=np.uint8)).tolist() == [3]
-    for wrong in ([], [[1, 2]], [1.0], [0, 1], [-1], 3, ["a"], [[1], [1, 2]]):
+    for wrong in ([], np.array([], dtype=int), [[1, 2]], [1.0], [0, 1], [-1], 3, ["a"], [[1], [1, 2]]):
         with pytest.raises(InvalidParameter, match="a positive integer for each clique"):
             arguments.checked_sizes(wrong)
 

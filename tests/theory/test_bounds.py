@@ -16,6 +16,7 @@ from allworlds.theory import (
     theorem_1_bound,
     theorem_2_bound,
 )
+from allworlds.theory.bounds import _bound
 
 
 def test_theorem_2_adds_its_four_terms() -> None:
@@ -231,6 +232,8 @@ def test_a_bound_that_equals_the_trivial_one_says_nothing() -> None:
     bound = sharp_adversarial_bound([1], 1)
     assert bound.value == pytest.approx(2.0 + 5.21 + 1.0)
     assert bound.vacuous
+    for value, vacuous in ((4.999, False), (5.0, True), (5.001, True)):
+        assert _bound(value, 10, {}, largest_gap=0.4, corruption=0.5).vacuous is vacuous
     exact = sharp_corrupted_bound([1], [0.0], 0, 100)
     assert exact.trivial == 0.0
     assert exact.vacuous

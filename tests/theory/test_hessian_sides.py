@@ -114,6 +114,15 @@ def test_lemma_1_speaks_where_its_condition_is_exactly_zero_and_not_beyond() -> 
         hessian.lemma_1(CUBE, 2.0 * y, 0.4, room + 1e-9)
 
 
+def test_lemma_1_has_a_right_side_also_where_a_diagonal_entry_is_negative(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A wrong Hessian must give a number that fails, not one that is not a number."""
+    true = TsallisPerspective.hessian
+    monkeypatch.setattr(TsallisPerspective, "hessian", lambda self, x: -true(self, x))
+    check = hessian.lemma_1(CUBE, np.array([0.5, 0.3, 0.2]), 0.4, 1.2)
+    assert -10.0 < check.right < -1.0
+    assert not check.holds
+
+
 @pytest.mark.parametrize("size", [0.4, 3.0])
 def test_lemma_1s_right_side_is_a_generalised_eigenvalue(size: float) -> None:
     y, lam = np.array([0.5, 0.3, 0.2]), 1.2
