@@ -81,12 +81,18 @@ def mutants(source: str) -> Iterator[Mutant]:
     parents = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
     places = [node for node in ast.walk(tree) if not _is_words(node, parents)]
     seen = {ast.unparse(tree)}
-    for node in sorted(places, key=lambda place: (getattr(place, "lineno", 0), getattr(place, "col_offset", 0))):
+    for node in sorted(places, key=_position):
         for text, changed in _changes(node, parents):
             mutated = _with(tree, node, changed)
             if mutated not in seen:
                 seen.add(mutated)
-                yield Mutant(getattr(node, "lineno", 0), _short(node), text, mutated)
+                yield Mutant(_position(node)[0], _short(node), text, mutated)
+
+
+def _position(node: ast.AST) -> tuple[int, int]:
+    """Line and column; a ``for`` inside brackets has none of its own, but its target has."""
+    placed = node.target if isinstance(node, ast.comprehension) else node
+    return getattr(placed, "lineno", 1), getattr(placed, "col_offset", 0)
 
 
 def _with(tree: ast.Module, old: ast.AST, new: ast.AST) -> str:

@@ -70,7 +70,7 @@ def test_half_the_norm_is_that_of_the_draw_with_the_least_room() -> None:
         assert check.right == pytest.approx(bounds[tightest], rel=1e-8)
         size = abs(own.psi(state.distribution, state.cover, alphas)) / state.learning_rate
         size += math.fsum(abs(state.cumulative_losses) * state.distribution)
-        assert check.rounding == pytest.approx(1e-12 * size)
+        assert check.rounding == pytest.approx(1e-12 * size, rel=1e-6, abs=0.0)
 
 
 def test_a_draw_with_the_larger_bound_can_have_the_least_room(monkeypatch: pytest.MonkeyPatch) -> None:
