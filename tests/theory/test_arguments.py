@@ -29,6 +29,7 @@ def test_sizes_are_positive_integers_in_one_row() -> None:
 
 def test_a_play_is_a_distribution_in_every_round_up_to_rounding() -> None:
     off = 0.9e-6
+    assert arguments.checked_play([[0.5, 0.5]], [0.5 + 1e-6], 0).shape == (1, 2)  # the limit itself
     q = arguments.checked_play([[0.5, 0.5], [0.0, 1.0]], [0.5, 0.0], 0)
     assert q.tolist() == [[0.5, 0.5], [0.0, 1.0]]
     assert arguments.checked_play([[0.5, 0.5 + off]], [0.5 + off], 0, n_cliques=2).shape == (1, 2)
