@@ -9,12 +9,14 @@ from scipy.optimize import minimize_scalar
 from allworlds.errors import InvalidParameter
 from allworlds.ftrl.sharp import sharp_alpha
 from allworlds.theory import (
+    clique_penalty,
     sharp_adversarial_bound,
     sharp_corrupted_bound,
     sharp_general_bound,
     theorem_1_bound,
     theorem_2_bound,
 )
+from allworlds.theory.bounds import _bound
 
 
 def test_theorem_2_adds_its_four_terms() -> None:
@@ -192,3 +194,88 @@ def test_the_mass_beside_the_best_arm_is_part_of_its_cliques(x: float) -> None:
 def test_other_nonsense_is_refused_in_a_sentence(call, match: str) -> None:
     with pytest.raises(InvalidParameter, match=match):
         call()
+
+
+def test_the_trivial_bound_is_the_largest_gap_times_the_horizon_and_twice_the_corruption() -> None:
+    stochastic = sharp_corrupted_bound([1] * 10, [0.0] + [0.125] * 9, 0, 10**6)
+    assert stochastic.trivial == 0.125 * 10**6
+    assert stochastic.vacuous  # 180,027: below the horizon, above what any play can lose
+    assert stochastic.value < 10**6
+    assert sharp_corrupted_bound([1] * 10, [0.0] + [0.125] * 9, 0, 10**6, 2000.0).trivial == 129_000.0
+    assert sharp_corrupted_bound([1] * 10, [0.0] + [0.125] * 9, 0, 10**6, 1e6).trivial == 10**6
+    wider = sharp_corrupted_bound([1] * 10, [0.0] + [0.125] * 9, 0, 10**6, largest_gap=0.5)
+    assert wider.trivial == 500_000.0
+    assert not wider.vacuous
+    assert not sharp_corrupted_bound([1] * 10, [0.0] + [0.125] * 9, 0, 10**7).vacuous
+
+
+def test_theorem_1_compares_with_the_largest_gap_too() -> None:
+    assert theorem_1_bound(100, 2, 10**6, [0.5, 0.25]).trivial == 500_000.0
+    assert theorem_1_bound(100, 2, 10**6, [0.5, 0.25], 100.0).trivial == 500_200.0
+    assert theorem_1_bound(100, 2, 10**6, [0.5, 0.25], largest_gap=0.75).trivial == 750_000.0
+
+
+def test_bounds_that_know_no_gaps_compare_with_the_horizon_unless_told() -> None:
+    zeros = np.zeros(5)
+    assert sharp_adversarial_bound([1, 1], 50).trivial == 50.0
+    for gap in (1.0, 0.5):
+        general = sharp_general_bound([1, 1], np.full((5, 2), 0.5), zeros, 0, largest_gap=gap)
+        printed = theorem_2_bound(2, np.full((5, 2), 0.5), zeros, zeros, 0, largest_gap=gap)
+        assert general.trivial == printed.trivial == 5.0 * gap
+    assert sharp_general_bound([1, 1], np.full((5, 2), 0.5), zeros, 0).trivial == 5.0
+    assert theorem_2_bound(2, np.full((5, 2), 0.5), zeros, zeros, 0).trivial == 5.0
+    with pytest.raises(InvalidParameter, match=r"largest_gap is 2\.0"):
+        theorem_1_bound(2, 1, 10, [0.5], largest_gap=2.0)
+
+
+def test_a_bound_that_equals_the_trivial_one_says_nothing() -> None:
+    bound = sharp_adversarial_bound([1], 1)
+    assert bound.value == pytest.approx(2.0 + 5.21 + 1.0)
+    assert bound.vacuous
+    for value, vacuous in ((4.999, False), (5.0, True), (5.001, True)):
+        assert _bound(value, 10, {}, largest_gap=0.4, corruption=0.5).vacuous is vacuous
+    exact = sharp_corrupted_bound([1], [0.0], 0, 100)
+    assert exact.trivial == 0.0
+    assert exact.vacuous
+
+
+def test_each_bound_names_its_parts() -> None:
+    adversarial = sharp_adversarial_bound([2] * 4, 10**4)
+    assert adversarial.terms["barrier"] == pytest.approx(27.0 * math.log(10**4) + 1.0)
+    assert adversarial.terms["penalty"] == pytest.approx(200.0 * (sharp_alpha(2) + math.log(2.0)))
+    assert adversarial.terms["stability"] == pytest.approx(5.21 * 200.0)
+    general = sharp_general_bound([3, 1], [[0.5, 0.5]], [0.1], best_clique=0)
+    assert general.terms["constant"] == pytest.approx(4.0 + sharp_alpha(3))
+    assert general.terms["other cliques"] == pytest.approx(
+        (2.0 + 10.91 + 2.2 * math.sqrt(math.log(3.0))) * math.sqrt(0.5)
+    )
+    assert general.terms["best clique"] == pytest.approx((11.29 + math.log(3.0)) * math.sqrt(0.1))
+    printed = theorem_2_bound(3, [[0.25, 0.75]], [0.04], [0.09], best_clique=1)
+    assert printed.terms["barrier"] == pytest.approx(18.0 * math.log(3.0))
+    assert printed.terms["other cliques"] == pytest.approx(6.0 * math.log(3.0) ** 2 * 0.5)
+    assert printed.terms["best clique"] == pytest.approx(2.0 * math.log(3.0) * 0.2)
+    assert printed.terms["half step"] == pytest.approx(16.0 * 0.3)
+    for bound in (adversarial, general, printed):
+        assert bound.value == pytest.approx(sum(bound.terms.values()))
+    assert adversarial.applies
+    assert general.applies
+
+
+def test_the_smaller_branch_of_theorem_1_needs_three_rounds_and_no_more() -> None:
+    assert theorem_1_bound(10**6, 1, 3, [0.5]).applies
+    assert not theorem_1_bound(10**6, 1, 2, [0.5]).applies
+
+
+def test_a_cliques_penalty_is_its_formula() -> None:
+    for size in (1, 2, 7):
+        assert clique_penalty(size) == pytest.approx((sharp_alpha(size) + math.log(size)) ** 2 + 5.21**2)
+
+
+def test_the_corrupted_bound_is_its_formula() -> None:
+    bound = sharp_corrupted_bound([2, 1], [0.5, 0.25], 0, 100, corruption=7.0)
+    a = 9.0 * math.log(100.0) + 4.0 + sharp_alpha(2) / 10.0
+    own = (11.29 + math.log(2.0)) ** 2 / 0.5
+    other = (12.91 + 2.2 * math.sqrt(math.log(2.0))) ** 2 / 0.25
+    w = (1.0 + math.log(100.0)) * (own + other)
+    assert bound.terms == pytest.approx({"constant": a, "W": w})
+    assert bound.value == pytest.approx(a + w / 2.0 + math.sqrt(w * (w / 4.0 + a + 14.0)))

@@ -40,3 +40,17 @@ def test_room_is_relative_to_the_sides_or_to_the_scale() -> None:
     assert Check("", "", 0.0, 0.25, scale=1.0).room == 0.25
     assert Check("", "", 1.0, 2.0, rounding=0.5).room == 0.75
     assert Check("", "", 0.0, 0.0).room == math.inf
+
+
+def test_a_check_forgives_a_billionth_unless_told_otherwise() -> None:
+    check = Check("", "", 1.0, 2.0)
+    assert (check.scale, check.tolerance, check.rounding) == (0.0, 1e-9, 0.0)
+    assert Check("", "", 1.0, 1.0).holds
+    assert not Check("", "", 1.0 + 2e-9, 1.0).holds
+
+
+def test_the_size_of_a_check_is_its_larger_side_or_its_scale() -> None:
+    assert Check("", "", -3.0, 2.0).size == 3.0
+    assert Check("", "", 1.0, -2.0).size == 2.0
+    assert Check("", "", 1.0, 2.0, scale=5.0).size == 5.0
+    assert Check("", "", -1.0, 0.0).ratio == 0.0

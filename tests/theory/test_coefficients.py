@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from allworlds.ftrl.sharp import sharp_alpha
 from allworlds.theory import coefficients as number
 
 
@@ -53,3 +54,29 @@ def test_weighted_means_bound_a_power_below_one() -> None:
         m, a = int(rng.integers(1, 50)), rng.random()
         r = rng.random(m) ** rng.integers(1, 9)
         assert (r ** (1.0 - a)).sum() <= m**a * (r.sum() + a) * (1.0 + 1e-12)
+
+
+def test_the_numbers_are_those_of_the_proof_to_four_digits() -> None:
+    assert number.BETA == 9.0
+    assert pytest.approx(1.8918, abs=5e-5) == number.RHO
+    assert pytest.approx(0.3248, abs=5e-5) == number.HUMP
+    assert pytest.approx(1.3421, abs=5e-5) == number.SHRINKAGE
+    assert pytest.approx(5.4366, abs=5e-5) == number.STEP_X
+    assert pytest.approx(3.1492, abs=5e-5) == number.STEP_S
+    assert pytest.approx(1.1585, abs=5e-5) == number.STEP_LOG
+    assert (number.STABILITY_S, number.STABILITY_LOG, number.STABILITY_X) == (10.91, 2.20, 10.29)
+    assert number.ADVERSARIAL == 5.21
+    assert number.FREE_ROUNDS == 3
+
+
+def test_weights_and_reach_are_their_formulas() -> None:
+    sizes = np.array([3, 1, 2])
+    alphas = [sharp_alpha(3), 2.0, sharp_alpha(2)]
+    logs = [math.log(3.0), 0.0, math.log(2.0)]
+    assert number.reach(sizes) == pytest.approx(math.hypot(*[a + b for a, b in zip(alphas, logs, strict=True)]))
+    shared = 10.91 + 2.2 * math.sqrt(math.log(3.0))
+    by_hand = [1.0 + logs[0] + 10.29, alphas[1] + shared, alphas[2] + logs[2] + shared]
+    np.testing.assert_allclose(number.weights(sizes, 0), by_hand)
+    gaps = np.array([0.5, 0.25, 0.0])
+    by_hand_w = (1.0 + math.log(50.0)) * (by_hand[0] ** 2 / 0.5 + by_hand[1] ** 2 / 0.25)
+    assert number.difficulty(sizes, gaps, 0, 50) == pytest.approx(by_hand_w)

@@ -11,7 +11,12 @@ from scipy.stats import entropy
 
 from allworlds import graphs
 from allworlds.errors import InvalidParameter
-from allworlds.theory.lower_bounds import bernoulli_divergence, hostile_lower_bound, stochastic_lower_bound
+from allworlds.theory.lower_bounds import (
+    HOSTILE_START,
+    bernoulli_divergence,
+    hostile_lower_bound,
+    stochastic_lower_bound,
+)
 
 ZIMMERT_SELDIN = [0.4375] + [0.5625] * 9
 
@@ -67,3 +72,29 @@ def test_means_of_the_wrong_number_are_refused():
         stochastic_lower_bound(graphs.bandit(3), [0.5, 0.5])
     with pytest.raises(InvalidParameter, match="expected at least one of each"):
         hostile_lower_bound(0, 10)
+
+
+def test_every_clique_pays_for_its_hardest_arm_with_its_cheapest():
+    """Two cliques by hand: in each, the smallest gap times the largest number of looks that an arm needs."""
+    means = [0.2, 0.5, 0.9, 0.3]
+    graph = graphs.FeedbackGraph.from_cliques(4, [[0, 1], [2, 3]])
+    looks = [1.0 / entropy([m, 1.0 - m], [0.2, 0.8]) for m in means[1:]]
+    by_hand = 0.0 * looks[0] + 0.1 * max(looks[1], looks[2])
+    assert stochastic_lower_bound(graphs.disjoint_cliques(2, 2), means) == pytest.approx(by_hand)
+    assert stochastic_lower_bound(graph, means) == pytest.approx(by_hand)
+
+
+def test_the_hostile_bound_begins_at_one_arm_and_one_round():
+    assert hostile_lower_bound(1, 1) == pytest.approx(0.06)
+    for arms, rounds in ((0, 1), (1, 0)):
+        with pytest.raises(InvalidParameter, match="expected at least one of each"):
+            hostile_lower_bound(arms, rounds)
+    assert HOSTILE_START == 374
+
+
+def test_means_at_the_ends_are_accepted_and_beyond_them_refused():
+    assert stochastic_lower_bound(graphs.bandit(2), [0.5, 1.0]) == pytest.approx(0.5 / np.log(2.0))
+    assert stochastic_lower_bound(graphs.bandit(2), [0.0, 0.5]) == 0.0
+    for wrong in ([0.5, 1.1], [-0.1, 0.5], [0.5, np.nan], [[0.5, 0.5]]):
+        with pytest.raises(InvalidParameter, match="expected 2 numbers from 0 to 1"):
+            stochastic_lower_bound(graphs.bandit(2), wrong)

@@ -94,6 +94,34 @@ def test_every_test_of_the_map_exists(file: str, name: str) -> None:
     assert re.search(rf"^def {name}\(", (ROOT / file).read_text(encoding="utf-8"), re.MULTILINE)
 
 
+DISPLAYS = {
+    "eqn:stability-chosen-clique": "chosen_clique",
+    "eqn:stability-other-cliques": "other_cliques",
+    "eqn:q-stab-neg": "masses_not_drawn",
+    "eqn:prob-not-chosen": "chance_not_drawn",
+    "eqn:penalty-mid-term": "penalty_mid_term",
+    "eqn:cor-bound-1": "young_for_the_step",
+    "eqn:phalf-regret": "young_for_the_half_step",
+    "eqn:cor-bound-2": "half_steps_and_regret",
+    "eqn:general-stability-bound": "general_stability_bound",
+    "eqn:general-penalty-bound": "general_penalty_bound",
+}
+
+
+@pytest.mark.parametrize("label", DISPLAYS)
+def test_a_display_maps_to_a_function_that_computes_the_papers_own_form(label: str) -> None:
+    (row,) = [row for row in ROWS if f"`{label}`" in row[0]]
+    assert row[2].strip("`").endswith(f".{DISPLAYS[label]}")
+    function = found(row[2].strip("`"))
+    assert f"eqn:{label.removeprefix('eqn:')}" in (getattr(function, "__doc__", None) or "")
+    assert "sharper" not in row[1]
+
+
+def test_the_statements_without_a_label_have_rows() -> None:
+    for place in ("informal", "plain sum", "classical perspective", "magnitude", "barrier on arms"):
+        assert [row for row in ROWS if place in row[0]], place
+
+
 def test_every_row_names_one_function_and_its_test() -> None:
     for row in ROWS:
         assert len(row) == 4, row

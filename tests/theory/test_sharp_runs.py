@@ -8,6 +8,7 @@ import pytest
 
 from allworlds.errors import InvalidParameter
 from allworlds.ftrl.constants import Constants
+from allworlds.ftrl.sharp import sharp_alpha
 from allworlds.ftrl.simplex import sharp_comparator
 from allworlds.ftrl.solve import solve_ftrl
 from allworlds.graphs import CliqueCover
@@ -144,3 +145,66 @@ def test_youngs_line_needs_a_positive_z_and_a_unique_best_arm() -> None:
     for z, means in ((0.0, [0.1, 0.2]), (-1.0, [0.1, 0.2]), (1.0, [0.1, 0.1])):
         with pytest.raises(InvalidParameter, match="z above 0 and a unique best arm"):
             youngs_line(p, cover_of([1, 1]), means, z)
+
+
+def test_both_sides_of_the_decomposition_are_sums_over_rounds() -> None:
+    cover, horizon = cover_of([3, 2]), 6
+    constants = Constants.sharp(cover)
+    estimates, p, half, rates = played(cover, constants, horizon, 7)
+    u = sharp_comparator(cover, 1, horizon)
+    check = decomposition(cover, constants, estimates, p, half, rates, u)
+    zero = np.zeros(cover.n_arms)
+
+    def phi(at: np.ndarray) -> float:
+        return objective(at, zero, math.inf, cover, constants)
+
+    def psi(at: np.ndarray) -> float:
+        return objective(at, zero, 1.0, cover, constants) - phi(at)
+
+    left, right = 0.0, phi(u) - phi(p[0])
+    for t in range(horizon):
+        before = estimates[:t].sum(axis=0)
+        left += float(estimates[t] @ (p[t] - u))
+        right += (1.0 / rates[t] - (1.0 / rates[t - 1] if t else 0.0)) * (psi(u) - psi(p[t]))
+        right += objective(p[t], before + estimates[t], rates[t], cover, constants)
+        right -= objective(half[t], before + estimates[t], rates[t], cover, constants)
+    assert check.left == pytest.approx(left, rel=1e-9)
+    assert check.right == pytest.approx(right, rel=1e-9)
+    assert check.tolerance <= 1e-9
+    size = math.fsum(float(estimates[:t].sum(axis=0) @ p[t]) for t in range(horizon))
+    assert check.rounding == pytest.approx(1e-13 * size, rel=1e-6, abs=0.0)
+
+
+def test_the_two_sides_of_corruption_are_sums_over_rounds() -> None:
+    rng = np.random.default_rng(4)
+    p, clean, tampered = rng.dirichlet(np.ones(3), size=5), rng.random((5, 3)), rng.random((5, 3))
+    check = corrupted_play(p, tampered, clean, best_arm=2)
+    spent = math.fsum(max(abs(tampered[t, i] - clean[t, i]) for i in range(3)) for t in range(5))
+    left = math.fsum(p[t] @ clean[t] - clean[t, 2] for t in range(5))
+    regret = math.fsum(p[t] @ tampered[t] - tampered[t, 2] for t in range(5))
+    assert check.left == pytest.approx(left)
+    assert check.right == pytest.approx(regret + 2.0 * spent)
+    assert check.tolerance <= 1e-9
+    size = math.fsum(p[t] @ tampered[t] for t in range(5)) + 5
+    assert check.rounding == pytest.approx(1e-14 * size, rel=1e-6, abs=0.0)
+
+
+def test_youngs_line_is_its_formula_on_a_longer_play() -> None:
+    cover, means = cover_of([2, 3]), np.array([0.5, 0.2, 0.6, 0.9, 0.7])
+    p, z = np.random.default_rng(5).dirichlet(np.ones(5), size=4), 0.3
+    best = int(cover.owner[1])
+    check = youngs_line(p, cover, means, z)
+    cost, gaps = [0.0, 0.0], [0.0, 0.0]
+    own = len(cover.cliques[best])
+    for k, clique in enumerate(cover.cliques):
+        size = len(clique)
+        cost[k] = sharp_alpha(size) + math.log(size) + 10.91 + 2.2 * math.sqrt(math.log(own))
+        gaps[k] = min(means[i] - 0.2 for i in clique if i != 1)
+    cost[best] = 11.29 + math.log(own)
+    left = 0.0
+    for t in range(4):
+        for k, clique in enumerate(cover.cliques):
+            left += cost[k] * math.sqrt(math.fsum(p[t, i] for i in clique if i != 1) / (t + 1))
+    w = (1.0 + math.log(4.0)) * math.fsum(cost[k] ** 2 / gaps[k] for k in range(2))
+    assert check.left == pytest.approx(left)
+    assert check.right == pytest.approx(z / 2.0 * w + math.fsum(p[t] @ (means - 0.2) for t in range(4)) / (2.0 * z))

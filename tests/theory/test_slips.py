@@ -11,7 +11,7 @@ import pytest
 
 from allworlds.ftrl.constants import Constants
 from allworlds.ftrl.solve import solve_ftrl
-from allworlds.theory import round_state
+from allworlds.theory import half_steps_and_regret, round_state
 from theory.states import cover_of
 
 
@@ -152,3 +152,32 @@ def test_gap_7_a_corruption_that_knows_later_clean_losses_makes_the_play_depend_
 def test_gap_7_a_corruption_that_knows_only_the_past_and_the_present_does_not() -> None:
     joint, product = expected_play(lambda first, second: 1.0 - first)
     assert joint == pytest.approx(product, rel=1e-12)
+
+
+def test_slip_1_the_printed_display_fails_where_the_repaired_one_holds() -> None:
+    """The same instance by the function of the display: two arms in one clique, the mass on the worse one."""
+    cover, horizon = cover_of([2]), 10**4
+    play = np.zeros((horizon, 2))
+    play[:, 1] = 1.0
+    at = {"means": [0.0, 1.0], "z": 10.0, "regret": float(horizon), "corruption": 0.0}
+    printed = half_steps_and_regret(play, cover, **at, printed=True)
+    assert round(printed.left) == 3177
+    assert round(printed.right) == 2858
+    assert not printed.holds
+    assert half_steps_and_regret(play, cover, **at).holds
+
+
+def test_gap_9_the_half_step_depends_on_the_losses_of_its_own_round() -> None:
+    """Two single arms in round 1 without corruption: ``E[p+]·delta`` is more than ``E[p+·(l~ - l~*)]``."""
+    cover, mu = cover_of([1, 1]), np.array([0.4, 0.6])
+    constants = Constants.sharp(cover)
+    alone, together = 0.0, 0.0
+    for losses in itertools.product((0.0, 1.0), repeat=2):
+        chance = math.prod(mu[i] if losses[i] else 1.0 - mu[i] for i in (0, 1))
+        state = round_state(cover, np.zeros(2), np.array(losses), 1.0, constants, best_arm=0)
+        for k in (0, 1):
+            half = state.half_steps[k]
+            alone += chance * 0.5 * float(half @ (mu - mu[0]))
+            together += chance * 0.5 * float(half @ (np.array(losses) - losses[0]))
+    assert alone > together + 0.006  # the display needs at most
+    assert alone == pytest.approx(0.1, abs=0.005)

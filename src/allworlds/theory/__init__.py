@@ -19,7 +19,20 @@ from allworlds.theory.check import Check
 from allworlds.theory.figure1 import smallest_hessian_eigenvalue
 from allworlds.theory.hessian import lemma_1, lemma_2, lemma_6, pointwise_threshold, sharp_hessian
 from allworlds.theory.iterates import lemma_7, lemma_8, lemma_9, mass_ratio, mass_stability
-from allworlds.theory.penalty_stability import lemma_3, lemma_4, lemma_5, theorem_3
+from allworlds.theory.paper_runs import (
+    half_steps_and_regret,
+    penalty_mid_term,
+    young_for_the_half_step,
+    young_for_the_step,
+)
+from allworlds.theory.penalty_stability import (
+    general_penalty_bound,
+    general_stability_bound,
+    lemma_3,
+    lemma_4,
+    lemma_5,
+    theorem_3,
+)
 from allworlds.theory.rounds import Round, half_steps, round_state
 from allworlds.theory.sharp_runs import corrupted_play, decomposition, youngs_line
 
@@ -30,7 +43,10 @@ __all__ = [
     "clique_penalty",
     "corrupted_play",
     "decomposition",
+    "general_penalty_bound",
+    "general_stability_bound",
     "half_steps",
+    "half_steps_and_regret",
     "lemma_1",
     "lemma_2",
     "lemma_3",
@@ -42,6 +58,7 @@ __all__ = [
     "lemma_9",
     "mass_ratio",
     "mass_stability",
+    "penalty_mid_term",
     "pointwise_threshold",
     "round_state",
     "sharp_adversarial_bound",
@@ -52,5 +69,7 @@ __all__ = [
     "theorem_1_bound",
     "theorem_2_bound",
     "theorem_3",
+    "young_for_the_half_step",
+    "young_for_the_step",
     "youngs_line",
 ]

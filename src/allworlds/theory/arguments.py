@@ -81,6 +81,14 @@ def checked_gaps(clique_gaps: ArrayLike, n_cliques: int) -> Array:
     return gaps
 
 
+def checked_gap(largest_gap: Any) -> float:
+    """``largest_gap`` as a number from 0 to 1."""
+    gap = float(largest_gap) if isinstance(largest_gap, Real) and not isinstance(largest_gap, bool) else math.nan
+    if not 0.0 <= gap <= 1.0:
+        raise InvalidParameter(f"largest_gap is {largest_gap!r}; expected a number from 0 to 1")
+    return gap
+
+
 def checked_corruption(corruption: Any) -> float:
     """``corruption`` as a finite number of at least 0."""
     spent = float(corruption) if isinstance(corruption, Real) and not isinstance(corruption, bool) else math.nan

@@ -21,6 +21,7 @@ from allworlds.theory import coefficients as number
 from allworlds.theory.arguments import (
     checked_clique,
     checked_corruption,
+    checked_gap,
     checked_gaps,
     checked_masses,
     checked_play,
@@ -35,23 +36,32 @@ PAPER_MINIMUM = 3**11  # [EK21, Theorems 1 and 2, restated] need N T >= 3^11
 class Bound:
     """An upper bound on the pseudo-regret of a run.
 
-    ``vacuous``: no better than the horizon, which bounds every regret. ``applies``: the theorem's own
-    conditions hold. ``terms``: the parts by name.
+    ``vacuous``: no better than ``trivial``, which bounds the regret of every play: the largest gap times the horizon,
+    plus twice the corruption, and never more than the horizon. ``applies``: the theorem's own conditions hold.
+    ``terms``: the parts by name.
     """
 
     value: float
     vacuous: bool
     applies: bool
     terms: Mapping[str, float] = field(default_factory=dict)
+    trivial: float = math.inf
 
 
 def theorem_2_bound(
-    n_arms: int, clique_mass: ArrayLike, others: ArrayLike, half_others: ArrayLike, best_clique: int
+    n_arms: int,
+    clique_mass: ArrayLike,
+    others: ArrayLike,
+    half_others: ArrayLike,
+    best_clique: int,
+    *,
+    largest_gap: float = 1.0,
 ) -> Bound:
     """The general bound of the paper, from the expected play of each round.
 
     ``clique_mass`` (T, K) is ``E q_k``; ``others`` and ``half_others`` (T,) are ``E x`` and ``E x+``: the
-    best clique's mass without the best arm, in the step and in the half step.
+    best clique's mass without the best arm, in the step and in the half step. ``largest_gap`` is the largest mean
+    loss of a round beyond the best arm's, for the trivial bound.
 
     >>> theorem_2_bound(2, np.full((4, 2), 0.5), np.zeros(4), np.zeros(4), best_clique=0).applies
     False
@@ -72,16 +82,24 @@ def theorem_2_bound(
         "best clique": 2.0 * log_nt * float(rate @ np.sqrt(x)),
         "half step": 16.0 * float(rate @ np.sqrt(x_half)),
     }
-    return _bound(sum(terms.values()), horizon, terms, applies=arms * horizon >= PAPER_MINIMUM)
+    applies = arms * horizon >= PAPER_MINIMUM
+    return _bound(sum(terms.values()), horizon, terms, largest_gap, applies=applies)
 
 
 def theorem_1_bound(
-    n_arms: int, n_cliques: int, horizon: int, clique_gaps: ArrayLike, corruption: float = 0.0
+    n_arms: int,
+    n_cliques: int,
+    horizon: int,
+    clique_gaps: ArrayLike,
+    corruption: float = 0.0,
+    *,
+    largest_gap: float | None = None,
 ) -> Bound:
     """The paper's main theorem: the smaller of an adversarial and a C-corrupted stochastic bound.
 
-    ``clique_gaps`` (K,) holds ``Delta_k``, 0 where the best clique is a single arm. Both branches are in
-    ``terms``. The proof uses ``sum 1/t <= 2 log T``, so it needs ``T >= 3`` beside ``N T >= 3^11``.
+    ``clique_gaps`` (K,) holds ``Delta_k``, 0 where the best clique is a single arm. ``largest_gap`` is the largest gap
+    of an arm, for the trivial bound; the largest of ``clique_gaps`` if not given. Both branches are in ``terms``.
+    The proof uses ``sum 1/t <= 2 log T``, so it needs ``T >= 3`` beside ``N T >= 3^11``.
 
     >>> bound = theorem_1_bound(100, 10, 10**6, [0.125] * 10)
     >>> bound.applies, bound.vacuous
@@ -100,13 +118,17 @@ def theorem_1_bound(
         "corrupted": 184.0 * squared * (squared * difficulty + math.sqrt(spent * difficulty)),
     }
     applies = arms * rounds >= PAPER_MINIMUM and rounds >= 3
-    return _bound(min(terms.values()), rounds, terms, applies=applies)
+    gap = float(gaps.max()) if largest_gap is None else largest_gap
+    return _bound(min(terms.values()), rounds, terms, gap, spent, applies=applies)
 
 
-def sharp_general_bound(sizes: ArrayLike, clique_mass: ArrayLike, others: ArrayLike, best_clique: int) -> Bound:
+def sharp_general_bound(
+    sizes: ArrayLike, clique_mass: ArrayLike, others: ArrayLike, best_clique: int, *, largest_gap: float = 1.0
+) -> Bound:
     """The general bound with sharp constants: the expected play of each round, and no half step.
 
-    ``sizes`` (K,), ``clique_mass`` (T, K) is ``E q_k``, ``others`` (T,) is ``E x``.
+    ``sizes`` (K,), ``clique_mass`` (T, K) is ``E q_k``, ``others`` (T,) is ``E x``; ``largest_gap`` as in
+    :func:`theorem_2_bound`.
 
     >>> bound = sharp_general_bound([1, 1], [[0.5, 0.5]], [0.0], best_clique=0)
     >>> round(bound.value, 2)
@@ -126,7 +148,7 @@ def sharp_general_bound(sizes: ArrayLike, clique_mass: ArrayLike, others: ArrayL
         "other cliques": float(rate @ elsewhere),
         "best clique": float(weight[best_clique]) * float(rate @ np.sqrt(x)),
     }
-    return _bound(sum(terms.values()), horizon, terms)
+    return _bound(sum(terms.values()), horizon, terms, largest_gap)
 
 
 def sharp_adversarial_bound(sizes: ArrayLike, horizon: int) -> Bound:
@@ -165,16 +187,23 @@ def clique_penalty(size: int) -> float:
 
 
 def sharp_corrupted_bound(
-    sizes: ArrayLike, clique_gaps: ArrayLike, best_clique: int, horizon: int, corruption: float = 0.0
+    sizes: ArrayLike,
+    clique_gaps: ArrayLike,
+    best_clique: int,
+    horizon: int,
+    corruption: float = 0.0,
+    *,
+    largest_gap: float | None = None,
 ) -> Bound:
     """The bound for stochastic losses with corruption ``C``: ``A + W/2 + sqrt(W (W/4 + A + 2C))``.
 
     ``W = (1 + log T) sum_k B_k^2 / Delta_k`` over the gaps above 0; at most ``2 A + W + sqrt(2 C W)``.
-    ``clique_gaps`` (K,) is 0 only for the best clique, and only where it is a single arm.
+    ``clique_gaps`` (K,) is 0 only for the best clique, and only where it is a single arm; ``largest_gap`` as in
+    :func:`theorem_1_bound`. The trivial bound below is a gap of 0.125 times a million rounds.
 
     >>> bound = sharp_corrupted_bound([1] * 10, [0.0] + [0.125] * 9, best_clique=0, horizon=10**6)
-    >>> bound.vacuous, round(bound.value)
-    (False, 180027)
+    >>> bound.vacuous, round(bound.value), bound.trivial
+    (True, 180027, 125000.0)
 
     ``docs/sharp_constants.md``, Theorem B (iii).
     """
@@ -190,7 +219,8 @@ def sharp_corrupted_bound(
     w = number.difficulty(size, gaps, best, rounds)
     a = _constant(size, best, rounds)
     terms = {"constant": a, "W": w}
-    return _bound(a + w / 2.0 + math.sqrt(w * (w / 4.0 + a + 2.0 * spent)), rounds, terms)
+    gap = float(gaps.max()) if largest_gap is None else largest_gap
+    return _bound(a + w / 2.0 + math.sqrt(w * (w / 4.0 + a + 2.0 * spent)), rounds, terms, gap, spent)
 
 
 def _constant(size: NDArray[np.intp], best_clique: int, horizon: int) -> float:
@@ -200,8 +230,18 @@ def _constant(size: NDArray[np.intp], best_clique: int, horizon: int) -> float:
     return barrier + 1.0 + number.FREE_ROUNDS + alpha_best / math.sqrt(horizon)
 
 
-def _bound(value: float, horizon: int, terms: Mapping[str, float], *, applies: bool = True) -> Bound:
-    return Bound(float(value), bool(value >= horizon), applies, terms)
+def _bound(
+    value: float,
+    horizon: int,
+    terms: Mapping[str, float],
+    largest_gap: float = 1.0,
+    corruption: float = 0.0,
+    *,
+    applies: bool = True,
+) -> Bound:
+    """Compare with what no play can exceed: ``P <= largest_gap T`` on clean losses, ``R <= P + 2C``, ``R <= T``."""
+    trivial = min(float(horizon), checked_gap(largest_gap) * horizon + 2.0 * corruption)
+    return Bound(float(value), bool(value >= trivial), applies, terms, trivial)
 
 
 def _check_arms(n_arms: int, n_cliques: int) -> None:

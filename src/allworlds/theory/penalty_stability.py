@@ -46,9 +46,7 @@ def theorem_3(
     [EK21, Theorem 3]
     """
     left = float(np.einsum("tn,tn->", gradients, points - comparator))
-    weights = np.diff(1.0 / rates, prepend=0.0)
-    penalty = phi(comparator) - phi(points[0])
-    penalty += float(weights @ np.array([psi(comparator) - psi(w) for w in points]))
+    penalty = _penalty(points, rates, comparator, psi, phi)
     spread = np.linspace(0.0, 1.0, SEGMENT_POINTS)
     stability = sum(
         eta * max(dual_norm(g, (1.0 - r) * w + r * after) for r in spread)
@@ -56,6 +54,69 @@ def theorem_3(
     )
     label = "thm:ftrl-general-regret-bound-haipeng"
     return Check("regret <= penalty + 2 stability", label, left, penalty + 2.0 * float(stability))
+
+
+def general_stability_bound(
+    gradient: Array,
+    before: Array,
+    point: Array,
+    half_point: Array,
+    rate: float,
+    psi: Scalar,
+    phi: Scalar,
+    dual_norm: Callable[[Array, Array], float],
+) -> Check:
+    """The stability of one round of FTRL: ``w·g + F(w) - F+(w+) <= 2 eta |g|*^2``.
+
+    ``before`` (d,) is the sum of the earlier gradients, ``F(w) = before·w + psi(w)/eta + phi(w)`` and ``F+`` has
+    ``gradient`` added. ``sharp.stability_at_most_half_norm`` has ``eta/2``.
+
+    [EK21, proof of Theorem 3: eqn:general-stability-bound]
+    """
+
+    def after(w: Array) -> float:
+        return float((before + gradient) @ w) + psi(w) / rate + phi(w)
+
+    spread = np.linspace(0.0, 1.0, SEGMENT_POINTS)
+    norm = max(dual_norm(gradient, (1.0 - r) * point + r * half_point) for r in spread)
+    size = abs(psi(point)) / rate + float(np.abs(before) @ point)  # the sides are differences of such numbers
+    left = after(point) - after(half_point)
+    label = "eqn:general-stability-bound"
+    return Check("stability <= 2 eta |g|*^2", label, left, 2.0 * rate * norm, rounding=1e-12 * size)
+
+
+def general_penalty_bound(
+    gradients: Array,
+    points: Array,
+    half_points: Array,
+    rates: Array,
+    comparator: Array,
+    psi: Scalar,
+    phi: Scalar,
+) -> Check:
+    """The rest of FTRL's regret: ``sum F_t+(w_t+) - F_t(w_t) - u·g_t`` is at most the penalty.
+
+    The arrays are those of :func:`theorem_3`, and ``u`` is the comparator.
+
+    [EK21, proof of Theorem 3: eqn:general-penalty-bound]
+    """
+    after = np.cumsum(gradients, axis=0)
+    before = after - gradients
+    left = -float((gradients @ comparator).sum())
+    for t, eta in enumerate(rates):
+        w, half = points[t], half_points[t]
+        left += float(after[t] @ half) + psi(half) / eta + phi(half)
+        left -= float(before[t] @ w) + psi(w) / eta + phi(w)
+    right = _penalty(points, rates, comparator, psi, phi)
+    size = float(np.abs(after * half_points).sum())
+    return Check("the rest <= penalty", "eqn:general-penalty-bound", left, right, rounding=1e-12 * size)
+
+
+def _penalty(points: Array, rates: Array, comparator: Array, psi: Scalar, phi: Scalar) -> float:
+    """``phi(u) - phi(w_1) + sum (1/eta_t - 1/eta_{t-1}) (psi(u) - psi(w_t))``, with ``1/eta_0 = 0``."""
+    weights = np.diff(1.0 / rates, prepend=0.0)
+    gains = np.array([psi(comparator) - psi(w) for w in points])
+    return phi(comparator) - phi(points[0]) + float(weights @ gains)
 
 
 def lemma_3(

@@ -46,7 +46,9 @@ class Instances:
         return [(cover, self._point(cover, rng)) for cover in self._covers(rng, 100 if self.full else 20)]
 
     def states(self, which: str) -> list[Round]:
-        """Rounds with the ``paper`` or the ``sharp`` constants."""
+        """Rounds with the ``paper`` or the ``sharp`` constants, or with ``both``."""
+        if which == "both":
+            return [*self.paper_states, *self.sharp_states]
         return self.paper_states if which == "paper" else self.sharp_states
 
     @cached_property

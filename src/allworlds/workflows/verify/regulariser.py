@@ -16,7 +16,7 @@ from allworlds.ftrl.regularizer import (
     tsallis_shannon_expanded,
 )
 from allworlds.graphs import clique_cover, disjoint_cliques
-from allworlds.theory import Check
+from allworlds.theory import Check, remarks
 from allworlds.theory.hessian import lemma_1_condition, smallest_scaled_eigenvalue
 from allworlds.workflows.verify.instances import Instances
 from allworlds.workflows.verify.statement import Statement
@@ -89,9 +89,32 @@ def _figure_1(instances: Instances) -> Iterator[Check]:
     grid = np.linspace(0.01, 1.0, 100 if instances.full else 40)
     x1, x2 = np.meshgrid(grid, grid)
     lowest = float(theory.smallest_hessian_eigenvalue(x1, x2, 0.0).min())
-    yield Check("not convex at alpha 0", "fig:3d", lowest, 0.0, tolerance=-1e-6)
+    yield Check("not convex at alpha 0", "fig:3d", lowest, 0.0, scale=1.0, tolerance=-1e-6)
     lowest = float(theory.smallest_hessian_eigenvalue(x1, x2, 0.25).min())
     yield Check("convex at alpha 0.25", "fig:3d", 0.0, lowest, scale=1.0)
+
+
+def _perspective(instances: Instances) -> Iterator[Check]:
+    for y in instances.conditionals:
+        for perspective in _perspectives():
+            yield remarks.classical_perspective(perspective, y)
+
+
+def _sum_of_entropies(instances: Instances) -> Iterator[Check]:
+    for cover, p in instances.points:
+        if max(cover.sizes) > 1:
+            yield remarks.sum_of_entropies(p, cover)
+
+
+def _magnitude(instances: Instances) -> Iterator[Check]:
+    for state in [*instances.paper_states, *instances.sharp_states]:
+        yield remarks.entropy_magnitude(state.distribution, state.cover, state.constants.alpha)
+
+
+def _arm_barrier(instances: Instances) -> Iterator[Check]:
+    rng = instances.rng(14)
+    for _ in range(20):
+        yield remarks.arm_barrier(int(rng.integers(2, 100)), int(10.0 ** rng.uniform(0.0, 6.0)))
 
 
 STATEMENTS = (
@@ -102,4 +125,8 @@ STATEMENTS = (
     Statement("Lemma 2: the Hessian bound", "lem:strong-convexity-reg", _lemma_2),
     Statement("Theorem A: the sharp alpha is enough", "theorem-a-if", _sharp_is_enough),
     Statement("Theorem A: less is not", "theorem-a-only-if", _sharp_is_needed),
+    Statement("The classical perspective is convex", "remark-perspective", _perspective),
+    Statement("The sum of the entropies has no such bound", "remark-sum", _sum_of_entropies),
+    Statement("The magnitude of Psi", "remark-magnitude", _magnitude),
+    Statement("A barrier on arms costs of order N", "remark-barrier", _arm_barrier),
 )

@@ -2,7 +2,8 @@
 
 Each statement makes checks on random instances of the seed and on real trajectories, with the choice of the clique
 enumerated and the Hessian looked at over whole segments. Its verdict shows the check with the least room.
-A bound above the horizon is true and says nothing: it is marked vacuous.
+A statement also fails if no instance uses as much of its bound as it should (``shares.py``): then a side is computed
+wrongly. A bound that is no better than the trivial one is true and says nothing: it is marked vacuous.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from allworlds.graphs.checks import whole_number
 from allworlds.theory import Check
 from allworlds.workflows.verify import algorithm, proof, regulariser, sharp_proof, theorems, traces
 from allworlds.workflows.verify.instances import LONG_HORIZON, Instances
+from allworlds.workflows.verify.shares import LEAST_SHARE
 from allworlds.workflows.verify.statement import Outcome, Statement
 
 GROUPS = {
@@ -71,6 +73,11 @@ def _verdicts(instances: Instances, on_progress: OnProgress | None) -> Iterator[
         on_progress(len(statements), len(statements), "done")
 
 
+def used(checks: list[Check]) -> float:
+    """The largest ``left / right``, over right sides that are more than rounding."""
+    return max((check.ratio for check in checks if check.right > 1e-9 * max(1.0, check.scale)), default=0.0)
+
+
 def judge(statement: Statement, group: str, outcomes: Iterable[Outcome | Check]) -> Verdict:
     """The tightest of the outcomes; a failing one before any other. No outcome at all is a failure."""
     found = [outcome if isinstance(outcome, Outcome) else Outcome(outcome) for outcome in outcomes]
@@ -79,6 +86,8 @@ def judge(statement: Statement, group: str, outcomes: Iterable[Outcome | Check])
         return Verdict(statement.text, statement.label, group, nan, nan, nan, False, False, "nothing was checked", 0)
     worst = min(found, key=lambda outcome: (outcome.check.holds, outcome.check.room))
     check = worst.check
+    share, least = used([outcome.check for outcome in found]), LEAST_SHARE.get(statement.label, 0.0)
+    note = worst.note if share >= least else f"uses {share:.2g} of its bound; expected at least {least:g}"
     return Verdict(
         statement=statement.text,
         label=statement.label,
@@ -86,8 +95,8 @@ def judge(statement: Statement, group: str, outcomes: Iterable[Outcome | Check])
         left=float(check.left),
         right=float(check.right),
         slack=float(check.slack),
-        holds=all(outcome.check.holds for outcome in found),
+        holds=all(outcome.check.holds for outcome in found) and share >= least,
         vacuous=worst.vacuous,
-        note=worst.note,
+        note=note,
         instances=len(found),
     )

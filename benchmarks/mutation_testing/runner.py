@@ -1,0 +1,128 @@
+"""Run tests against one mutant after the other, in a copy of the package.
+
+The copy lies in a temporary directory, so that an interrupted run leaves the tree as it was. One server process
+imports what all mutants share (NumPy, pytest, the rooms below) and forks a child for each mutant: a child imports the
+changed module, runs its doctests and its tests until the first failure, and its exit code says which it was.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import doctest
+import gc
+import importlib
+import io
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = "allworlds"
+
+OPTIONS = ("-p", "no:cacheprovider", "-p", "no:xdist", "--assert=plain", "-o", "addopts=--import-mode=importlib")
+SURVIVED, KILLED, SLOW = "survived", "killed", "timeout"
+
+
+@dataclass(frozen=True)
+class Room:
+    """What the mutants of a room need: which modules are shared, and whether kernels run as plain Python."""
+
+    shared: tuple[str, ...]
+    plain_python: bool
+
+
+ROOMS = {
+    "theory": Room(("graphs", "ftrl", "ftrl.solve", "learners", "worlds", "simulation"), plain_python=False),
+    "ftrl": Room(("graphs", "kernels"), plain_python=True),
+    "learners": Room(("graphs", "kernels", "ftrl"), plain_python=True),
+}
+
+
+@contextlib.contextmanager
+def package_copy(source: Path) -> Iterator[Path]:
+    """A copy of the package in a directory of its own; the directory goes on the path, the copy is imported."""
+    with tempfile.TemporaryDirectory(prefix="mutants-") as place:
+        shutil.copytree(source, Path(place, source.name), ignore=shutil.ignore_patterns("__pycache__"))
+        yield Path(place, source.name)
+
+
+def tests_of(room: str, file: str) -> list[str]:
+    """The tests of one source file: those of its own name first, then the rest of the room's."""
+    folder, stem = ROOT / "tests" / room, Path(file).stem
+    own = sorted(folder.glob(f"test_{stem}*.py"), reverse=True)
+    return [str(path) for path in [*own, *sorted(set(folder.glob("test_*.py")) - set(own))]]
+
+
+def prepare(room: str, package: Path) -> None:
+    """Import what every mutant of the room shares, from the copy."""
+    for name in list(sys.modules):
+        if name.partition(".")[0] == package.name:
+            raise RuntimeError(f"{name} is already imported; the copy at {package} could not be")
+    sys.path.insert(0, str(package.parent))
+    sys.dont_write_bytecode = True  # a mutant of the same size and second would be taken for the last one
+    import numpy as np
+    import pytest
+
+    for name in ROOMS[room].shared:
+        importlib.import_module(f"{package.name}.{name}")
+    above = sys.modules[package.name]
+    shared, names = set(sys.modules), set(vars(above))
+    if not ROOMS[room].plain_python:  # compile the step once, here, and not in every child
+        from allworlds.workflows.verify.random_rounds import random_round
+
+        for which in ("sharp", "paper"):
+            random_round(np.random.default_rng(0), which)
+    with contextlib.redirect_stdout(io.StringIO()):  # import what the tests import
+        pytest.main(["--collect-only", "-q", *OPTIONS, str(ROOT / "tests" / room)])
+    for name in set(sys.modules) - shared:  # a child imports the mutated room, what is above it and its tests afresh
+        file = getattr(sys.modules[name], "__file__", None) or ""
+        if name.partition(".")[0] in (package.name, "tests", room) or file.startswith(str(ROOT / "tests")):
+            del sys.modules[name]
+    for name in set(vars(above)) - names:  # the package keeps what was asked of it
+        delattr(above, name)
+    gc.freeze()
+
+
+def outcome(module: str, tests: list[str], time_limit: float) -> str:
+    """What the tests say of the package as it now is on disk; a child that hangs is stopped."""
+    child = os.fork()
+    if child == 0:
+        _run_tests(module, tests)
+    deadline = time.monotonic() + time_limit
+    while time.monotonic() < deadline:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            return SURVIVED if os.waitstatus_to_exitcode(status) == 0 else KILLED
+        time.sleep(0.02)
+    os.killpg(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return SLOW
+
+
+def _run_tests(module: str, tests: list[str]) -> None:
+    """In the child: import the module, run its doctests, then the tests; never return."""
+    code = 1
+    try:
+        os.setsid()
+        silence = os.open(os.devnull, os.O_WRONLY)
+        for stream in (1, 2):
+            os.dup2(silence, stream)
+        import pytest
+
+        found = importlib.import_module(module)
+        if doctest.testmod(found).failed == 0:
+            os.chdir(ROOT)
+            kinds = "not slow and not compiled" if os.environ.get("NUMBA_DISABLE_JIT") == "1" else "not slow"
+            for group in filter(None, (tests[:1], tests[1:])):  # most mutants die of their own test
+                code = int(pytest.main(["-x", "-q", *OPTIONS, "-m", kinds, *group]))
+                if code not in (0, 5):  # 5: nothing was selected
+                    break
+                code = 0
+    finally:
+        os._exit(code)
