@@ -156,8 +156,8 @@ class Constants:
     def practical(cls, cover: CliqueCover) -> Constants:
         """The default, covered by Theorem C of ``docs/practical.md``.
 
-        Each clique has the rate that its own size asks for. Estimates take off a baseline that remembers the last tenth
-        of the rounds. The barrier is as high as the baseline makes necessary and no higher, and no estimate puts a
+        Each clique has the rate that its own size asks for. Estimates take off a baseline that remembers the last
+        twentieth of the rounds. The barrier is as high as the baseline makes necessary and no higher, and no estimate puts a
         clique further behind than a tenth of the rounds so far. With one clique there is nothing to explore, and what
         is left are exponential weights.
         """
@@ -170,7 +170,7 @@ class Constants:
                 eta0=2.0 * math.sqrt(math.log(max(2, cover.n_arms))),
                 estimator="baseline",
                 head_start=300.0,
-                memory=10.0,
+                memory=20.0,
                 label="practical",
             )
         alpha = sharp_alphas(cover.sizes, 0.25)
@@ -184,7 +184,7 @@ class Constants:
             estimator="baseline",
             head_start=300.0,
             rate_factor=tuple(np.sqrt(reach).tolist()),
-            memory=10.0,
+            memory=20.0,
             barrier_slope=slope,
             deficit_limit=0.1,
             label="practical",
