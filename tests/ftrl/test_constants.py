@@ -14,6 +14,7 @@ import pytest
 from allworlds import graphs
 from allworlds.errors import AllWorldsError, InvalidConstants, InvalidParameter
 from allworlds.ftrl import Constants, sharp_alpha, solve_ftrl
+from allworlds.ftrl.sharp import rebound
 from allworlds.graphs import clique_cover
 from allworlds.learners import TsallisShannon
 
@@ -51,21 +52,36 @@ def test_sharp_constants_have_one_alpha_a_clique_and_no_floor_and_no_horizon():
     assert Constants.sharp(cover, kappa=0.0).alpha[0] == 0.0
 
 
-def test_practical_constants_are_those_of_the_experiments(cover):
+def test_practical_constants_are_those_of_theorem_c(cover):
     constants = Constants.practical(cover)
+    alpha = [sharp_alpha(size, 0.25) for size in (1, 4, 5)]
+    assert constants.alpha == tuple(alpha)
+    reach = [a + math.log(size) for a, size in zip(alpha, (1, 4, 5), strict=True)]
+    assert constants.rate_factor == pytest.approx([math.sqrt(value) for value in reach], rel=1e-15)
+    assert constants.beta == pytest.approx(0.2 + 1.25 * rebound(5), rel=1e-15)
+    assert (constants.eta0, constants.gamma, constants.power, constants.estimator) == (4.0, 0.0, 0.5, "baseline")
+    assert (constants.memory, constants.barrier_slope, constants.deficit_limit) == (20.0, 1.25, 0.1)
+    assert (constants.implicit_exploration, constants.variance_floor, constants.head_start) == (0.0, 1.0, 300.0)
+    assert TsallisShannon(cover).constants == constants
+
+
+def test_the_unproved_setting_is_what_the_default_was(cover):
+    constants = Constants.unproved(cover)
     alpha = [sharp_alpha(size, 0.25) for size in (1, 4, 5)]
     assert constants.alpha == tuple(alpha)
     reach = max(a + math.log(size) for a, size in zip(alpha, (1, 4, 5), strict=True))
     assert constants.eta0 == pytest.approx(3.0 * math.sqrt(reach), rel=1e-15)
     assert constants.implicit_exploration == pytest.approx(30.0 * math.sqrt(reach), rel=1e-15)
     assert (constants.beta, constants.gamma, constants.power, constants.estimator) == (1.5, 0.0, 0.5, "baseline")
-    assert TsallisShannon(cover).constants == constants
+    assert constants.memory == 0.0
+    assert constants.deficit_limit == math.inf
 
 
 def test_what_is_not_as_in_the_paper_is_seen_in_the_repr(cover):
     assert "exploration" not in repr(Constants.paper(cover, 10))
     assert "floor" not in repr(Constants.sharp(cover))
-    assert "implicit exploration=57.62/(t + 300), variance floor=0.25)" in repr(Constants.practical(cover))
+    assert "implicit exploration=57.62/(t + 300), variance floor=0.25)" in repr(Constants.unproved(cover))
+    assert "memory=20, barrier slope=1.25, deficit limit=0.1)" in repr(Constants.practical(cover))
 
 
 def test_only_importance_weights_without_implicit_exploration_are_unbiased(cover):
@@ -104,6 +120,10 @@ def test_equal_constants_have_equal_hashes_and_digests_and_others_do_not():
         "implicit_exploration": 7.0,
         "variance_floor": 0.5,
         "head_start": 10.0,
+        "rate_factor": (1.0, 2.0),
+        "memory": 5.0,
+        "barrier_slope": 1.0,
+        "deficit_limit": 0.5,
         "label": "mine",
     }
     assert set(changes) == {field.name for field in dataclasses.fields(Constants)}
@@ -118,7 +138,7 @@ def test_the_digest_is_the_same_in_another_process():
     assert answer.stdout.strip() == Constants(**GOOD).digest()
 
 
-@pytest.mark.parametrize("name", ["paper", "sharp", "practical"])
+@pytest.mark.parametrize("name", ["paper", "sharp", "practical", "unproved"])
 def test_constants_survive_json_bit_for_bit(cover, name):
     constants = Constants.paper(cover, 12345) if name == "paper" else getattr(Constants, name)(cover)
     again = Constants.from_dict(json.loads(json.dumps(constants.to_dict())))
@@ -143,6 +163,13 @@ def test_what_is_no_finite_number_of_at_least_zero_is_refused(name, value):
     "change",
     [
         {"alpha": ()},
+        {"rate_factor": (1.0,)},
+        {"rate_factor": (1.0, 0.0)},
+        {"rate_factor": (1.0, NAN)},
+        {"memory": -1.0},
+        {"barrier_slope": -0.5},
+        {"deficit_limit": 0.0},
+        {"deficit_limit": NAN},
         {"alpha": 3.0},
         {"alpha": "34"},
         {"eta0": 0.0},

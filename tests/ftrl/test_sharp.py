@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 
 from allworlds.errors import InvalidConstants, InvalidParameter
 from allworlds.ftrl.regularizer import shifted_shannon
-from allworlds.ftrl.sharp import sharp_alpha, sharp_alphas, worst_conditional
+from allworlds.ftrl.sharp import rebound, sharp_alpha, sharp_alphas, worst_conditional
 
 
 def objective(y: np.ndarray, kappa: float) -> float:
@@ -137,3 +137,22 @@ def test_a_kappa_outside_its_range_is_refused(kappa: object) -> None:
 def test_sizes_must_be_a_list() -> None:
     with pytest.raises(InvalidParameter, match="one for each clique"):
         sharp_alphas(np.ones((2, 2), dtype=int))
+
+
+@pytest.mark.parametrize("size", [2, 3, 10, 100])
+def test_no_distribution_rebounds_more_than_rebound_says_and_one_does(size):
+    def falls(y):
+        entropy = -float(y @ np.log(y))
+        return float(y @ np.maximum(0.0, -(1.0 + (np.log(y) + entropy) / 2.0)))
+
+    rng = np.random.default_rng(size)
+    for _ in range(2000):
+        y = np.maximum(rng.dirichlet(np.full(size, 10.0 ** rng.uniform(-2.5, 1.0))), 1e-300)
+        assert falls(y / y.sum()) <= rebound(size) + 1e-12
+    light = np.linspace(0.001, 0.499, 5000)
+    best = max(falls(np.r_[1.0 - m, np.full(size - 1, m / (size - 1))]) for m in light)
+    assert best == pytest.approx(rebound(size), rel=1e-5)
+
+
+def test_a_single_arm_never_rebounds():
+    assert rebound(1) == 0.0

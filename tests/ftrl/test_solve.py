@@ -9,6 +9,7 @@ from scipy.optimize import minimize
 
 import allworlds as aw
 from allworlds.errors import InvalidConstants, InvalidLosses, InvalidParameter
+from allworlds.ftrl.reference import solve_reference
 from allworlds.ftrl.regularizer import log_barrier, tsallis_shannon
 from instances_of_ftrl import Step, named, random_steps, step
 from verifiers import kkt_violation
@@ -236,3 +237,16 @@ def test_bad_step_limits_are_refused(max_steps) -> None:
     cover = aw.clique_cover(aw.graphs.bandit(3))
     with pytest.raises(InvalidParameter, match="max_steps"):
         aw.solve_ftrl(cover, np.zeros(3), 1.0, aw.Constants.sharp(cover), max_steps=max_steps)
+
+
+def test_with_a_rate_factor_for_each_clique_the_answer_is_that_of_fifty_digits():
+    cover = aw.clique_cover(aw.graphs.disjoint_cliques([1, 3, 4]))
+    constants = aw.Constants((2.0, 3.2, 4.0), 1.5, 0.0, 1.0, rate_factor=(1.0, 0.4, 3.0))
+    losses = np.random.default_rng(3).uniform(0.0, 40.0, 8)
+    found = aw.solve_ftrl(cover, losses, 0.2, constants)
+    exact = solve_reference(cover, losses.tolist(), 0.2, constants)
+    assert found.distribution == pytest.approx(np.array([float(p) for p in exact]), rel=1e-12)
+    same = aw.Constants((2.0, 3.2, 4.0), 1.5, 0.0, 1.0, rate_factor=(1.0, 1.0, 1.0))
+    plain = aw.Constants((2.0, 3.2, 4.0), 1.5, 0.0, 1.0)
+    one, other = (aw.solve_ftrl(cover, losses, 0.2, c).distribution for c in (same, plain))
+    assert (one == other).all()

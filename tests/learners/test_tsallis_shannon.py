@@ -12,6 +12,7 @@ from numba.core import config
 from allworlds import graphs
 from allworlds.errors import InvalidConstants, InvalidParameter, InvalidState
 from allworlds.ftrl import Constants, solve_ftrl
+from allworlds.ftrl.clock import MULTIPLIER
 from allworlds.graphs import CliqueCover, clique_cover
 from allworlds.kernels.random import uniform_pair
 from allworlds.learners import TsallisShannon
@@ -32,6 +33,7 @@ def settings(cover):
         "paper": Constants.paper(cover, 5000),
         "sharp": Constants.sharp(cover),
         "practical": Constants.practical(cover),
+        "unproved": Constants.unproved(cover),
         "floor": Constants((6.0,) * cover.n_cliques, 1.0, 0.5 / cover.n_arms, 2.0, power=0.4, estimator="baseline"),
     }
 
@@ -165,7 +167,7 @@ def test_a_loss_on_a_rare_arm_may_raise_its_cliques_mass_and_one_on_a_usual_arm_
     assert mass_after([1.0, 0.0]) < mass_after([0.0, 0.0])
 
 
-@pytest.mark.parametrize("name", ["paper", "sharp", "practical", "floor"])
+@pytest.mark.parametrize("name", ["paper", "sharp", "practical", "unproved", "floor"])
 def test_estimates_are_unbiased_up_to_one_shift_for_all_arms_and_what_damping_takes(name):
     cover = interleaved_cover()
     learner = TsallisShannon(cover, settings(cover)[name])
@@ -186,7 +188,7 @@ def test_estimates_are_unbiased_up_to_one_shift_for_all_arms_and_what_damping_ta
         expected += p[arm] * change
     (baseline,) = baselines
     assert expected == pytest.approx(kept * (losses - baseline), abs=1e-12)
-    assert (kept < 1.0).all() if name == "practical" else (kept == 1.0).all()
+    assert (kept < 1.0).all() if name == "unproved" else (kept == 1.0).all()
     if learner.constants.estimator == "importance":
         assert baseline == 0.0
     else:
@@ -194,7 +196,7 @@ def test_estimates_are_unbiased_up_to_one_shift_for_all_arms_and_what_damping_ta
 
 
 def without_head_start(cover):
-    return dataclasses.replace(Constants.practical(cover), head_start=0.0)
+    return dataclasses.replace(Constants.unproved(cover), head_start=0.0)
 
 
 def test_a_head_start_slows_rate_and_running_mean_as_if_so_many_rounds_had_been_played():
@@ -257,7 +259,7 @@ def test_the_barrier_of_the_proofs_stays_what_it_is(name):
 
 def test_a_late_outcome_is_weighted_by_what_held_when_it_was_drawn():
     cover = clique_cover(graphs.disjoint_cliques(4, 3))
-    learner = TsallisShannon(cover)
+    learner = TsallisShannon(cover, Constants.unproved(cover))
     state = learner.init()
     late = learner.draw(state, 0.1, 0.1)
     for t in range(1, 30):
@@ -272,7 +274,56 @@ def test_a_late_outcome_is_weighted_by_what_held_when_it_was_drawn():
     assert change == pytest.approx(np.full(arms.size, (0.75 - 0.5) / (0.25 + damping)), rel=1e-12)
 
 
-@pytest.mark.parametrize("name", ["paper", "sharp", "practical", "floor"])
+def test_a_baseline_with_growing_memory_moves_by_its_share_of_the_way_and_the_barrier_follows_its_highest():
+    cover = interleaved_cover()
+    learner = TsallisShannon(cover)
+    constants = learner.constants
+    state = learner.init()
+    baseline, highest = 0.0, 0.0
+    for t in range(1, 400):
+        ticket = learner.draw(state, *uniform_pair(5, 9, t, 0))
+        assert ticket.baseline == pytest.approx(baseline, abs=1e-13)
+        beta = constants.beta + constants.barrier_slope * highest
+        assert learner.constants_now(state).beta == pytest.approx(beta, rel=1e-12)
+        losses = np.random.default_rng(t).uniform(size=11) * (1.0 if t < 100 else 0.2)
+        baseline += (losses[ticket.arm] - baseline) * min(1.0, 20.0 / (t + 100.0))
+        highest = max(highest, baseline)
+        learner.update(state, ticket, losses[learner.observes(ticket.arm)])
+    assert baseline < 0.5 * highest
+
+
+def test_no_estimate_puts_a_clique_further_behind_than_the_deficit_limit():
+    cover = interleaved_cover()
+    limit = 0.002
+    learner = TsallisShannon(cover, dataclasses.replace(Constants.practical(cover), deficit_limit=limit))
+    held_back = 0
+    state = learner.init()
+    for t in range(1, 600):
+        before = learner.cumulative_losses(state)
+        multiplier = float(state.clock[MULTIPLIER])
+        ticket = learner.draw(state, *uniform_pair(8, 9, t, 0))
+        arms = learner.observes(ticket.arm)
+        losses = (np.random.default_rng(t).uniform(size=11) < 0.5).astype(float)
+        plain = (losses[arms] - ticket.baseline) / ticket.clique_probability
+        learner.update(state, ticket, losses[arms])
+        top = max(before[arms].min(), multiplier + limit * (t + 300.0))
+        excess = max(0.0, (before[arms] + plain).min() - top)
+        expected = before[arms] + plain - np.minimum(excess, np.maximum(plain, 0.0))
+        assert learner.cumulative_losses(state)[arms] == pytest.approx(expected, abs=1e-9)
+        held_back += excess > 0.0
+    assert held_back > 20
+
+
+def test_each_clique_has_the_rate_of_its_own_factor():
+    cover = clique_cover(graphs.disjoint_cliques([1, 4]))
+    constants = Constants((2.0, 3.0), 1.0, 0.0, 1.0, rate_factor=(1.0, 2.5))
+    losses = [3.0, 1.0, 2.0, 2.5, 4.0]
+    p = solve_ftrl(cover, losses, 0.3, constants).distribution
+    inside = np.exp(-0.3 * 2.5 * math.sqrt(p[1:].sum()) * np.array(losses[1:]))
+    assert p[1:] / p[1:].sum() == pytest.approx(inside / inside.sum(), rel=1e-10)
+
+
+@pytest.mark.parametrize("name", ["paper", "sharp", "practical", "unproved", "floor"])
 def test_along_a_run_every_step_is_solved_and_equals_the_step_solved_afresh(name):
     cover = interleaved_cover()
     constants = settings(cover)[name]

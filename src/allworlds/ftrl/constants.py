@@ -288,6 +288,12 @@ class Constants:
             more += f", implicit exploration={self.implicit_exploration:.4g}/{self._rounds()}"
         if self.variance_floor < 1.0:
             more += f", variance floor={self.variance_floor:g}"
+        if self.memory > 0.0:
+            more += f", memory={self.memory:g}"
+        if self.barrier_slope > 0.0:
+            more += f", barrier slope={self.barrier_slope:g}"
+        if self.deficit_limit < math.inf:
+            more += f", deficit limit={self.deficit_limit:g}"
         return (
             f"Constants({self.label}: alpha={_short(self.alpha)}, beta={self.beta:g}, gamma={self.gamma:g}, "
             f"learning rate={self.eta0:.4g}/{self._rounds()}**{self.power:g}, estimator={self.estimator}{more})"
