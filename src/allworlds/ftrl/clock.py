@@ -1,8 +1,8 @@
 """What changes from round to round whatever is drawn: rate, barrier and damping, and what they follow.
 
-The learning rate falls with the rounds. Barrier and damping (implicit exploration) also follow the variance of the
-losses that were incurred, down to a floor, and the estimates take off their running mean. A clock is one small array,
-so that it can be saved and restored bit for bit.
+The learning rate falls with the rounds. Estimates take off the baseline, a running mean of the losses incurred, and the
+barrier rises with the highest baseline so far. In the unproved setting, barrier and damping (implicit exploration)
+follow the variance of the losses instead. A clock is one small array, so that it can be saved and restored bit for bit.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def tick(clock: NDArray[np.float64], rates: Rates, incurred: float) -> None:
 def excess_of(clock: NDArray[np.float64], rates: Rates, multiplier: float, before: float, after: float) -> float:
     """How far a clique's lowest loss would rise above the deficit limit; falling, it is never held back."""
     limit = multiplier + rates.deficit_limit * (clock[ROUND] + rates.head_start)
-    return max(0.0, after - max(before, limit))
+    return float(max(0.0, after - max(before, limit)))
 
 
 @lean_jit

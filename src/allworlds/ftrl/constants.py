@@ -1,9 +1,10 @@
 """The constants of Algorithm 1 as one visible value: what was printed, what is needed, what works.
 
-Three settings are offered. :meth:`Constants.paper` is [EK21, Algorithm 1] to the letter; it plays almost
+Four settings are offered. :meth:`Constants.paper` is [EK21, Algorithm 1] to the letter; it plays almost
 uniformly for the first million rounds. :meth:`Constants.sharp` keeps the proof and drops what it does not
 need: ``alpha`` from the exact condition of ``docs/sharp_constants.md``, no floor, no horizon.
-:meth:`Constants.practical` is the setting to use: no theorem covers it, experiments do.
+:meth:`Constants.practical` is the setting to use: faster, and covered by a theorem of its own
+(``docs/default_proof.md``). :meth:`Constants.unproved` is what the default was before.
 """
 
 from __future__ import annotations
@@ -78,13 +79,13 @@ class Constants:
     """One per clique: by how much its learning rate is larger than the round's; none means 1 for all, as in the
     paper."""
     memory: float = 0.0
-    """The baseline moves by ``memory / (t + 100)`` of the way to each loss incurred, at most all of it, starting from 0:
-    it remembers about the last ``t / memory`` losses. 0: the last 20, starting from 1/2."""
+    """The baseline starts at 0 and moves by ``memory / (t + 100)`` of the way to each loss incurred, at most all of it: it
+    remembers about the last ``t / memory`` losses. With 0 it starts at 1/2 and remembers the last 20."""
     barrier_slope: float = 0.0
     """The barrier is ``beta`` plus this times the highest baseline so far, so that it never falls."""
     deficit_limit: float = math.inf
-    """No estimate lifts a clique's lowest cumulative loss more than this times ``t + head_start`` above the multiplier of
-    the step: what a rare draw says can only count for so much."""
+    """No estimate lifts a clique's lowest cumulative loss more than this times ``t + head_start`` above the multiplier
+    of the step: what a rare draw says can only count for so much."""
     label: str = "custom"
     """Which setting this is, for people."""
 
@@ -114,7 +115,7 @@ class Constants:
             raise InvalidConstants(f"variance_floor is {self.variance_floor}; expected a share from 0 to 1")
         if self.rate_factor and (len(self.rate_factor) != len(alpha) or not min(self.rate_factor) > 0.0):
             raise InvalidConstants(
-                f"rate_factor is {_short(self.rate_factor)}; expected a number above 0 for each of the {len(alpha)} cliques"
+                f"rate_factor is {_short(self.rate_factor)}; expected one above 0 for each of {len(alpha)} cliques"
             )
         if self.memory < 0.0 or self.barrier_slope < 0.0 or not self.deficit_limit > 0.0:
             raise InvalidConstants(
@@ -157,9 +158,9 @@ class Constants:
         """The default, covered by Theorem C of ``docs/practical.md``.
 
         Each clique has the rate that its own size asks for. Estimates take off a baseline that remembers the last
-        twentieth of the rounds. The barrier is as high as the baseline makes necessary and no higher, and no estimate puts a
-        clique further behind than a tenth of the rounds so far. With one clique there is nothing to explore, and what
-        is left are exponential weights.
+        twentieth of the rounds. The barrier is as high as the baseline makes necessary and no higher, and no estimate
+        puts a clique further behind than a tenth of the rounds so far. With one clique there is nothing to explore, and
+        what is left are exponential weights.
         """
         check_cover(cover)
         if cover.n_cliques == 1:
@@ -192,7 +193,7 @@ class Constants:
 
     @classmethod
     def unproved(cls, cover: CliqueCover) -> Constants:
-        """The default before version 0.3: kappa 1/4, a rate that grows with the entropy's range, a small barrier, a baseline.
+        """What the default was at first, so that published numbers can be repeated.
 
         Implicit exploration (Kocák et al. 2014) bounds what one rare or early loss can do, be it luck or an attack; a
         head start of 300 rounds does the same for the rate. Barrier and implicit exploration buy exploration in case

@@ -51,9 +51,7 @@ SETTINGS = {"practical": Constants.practical, "sharp": Constants.sharp, "unprove
 """Settings of the constants that need no horizon, by name."""
 
 
-def _tsallis_shannon(
-    cover: CliqueCover, horizon: int | None, setting: str = "practical", **changes: Any
-) -> Learner:
+def _tsallis_shannon(cover: CliqueCover, horizon: int | None, setting: str = "practical", **changes: Any) -> Learner:
     make = SETTINGS[nearest(setting, SETTINGS, "setting")]
     return _tuned(cover, make(cover), changes)
 
@@ -139,7 +137,7 @@ LEARNERS: dict[str, Entry] = {
             "any",
             "undirected",
             "nothing",
-            "none proved for this setting; the default",
+            "sqrt(T sum_k R_k); sum_k log T / Delta_k where stochastic; sqrt(C) (docs/default_proof.md); the default",
         ),
         Entry(
             "tsallis-shannon-paper",

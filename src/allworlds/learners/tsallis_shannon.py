@@ -6,9 +6,11 @@ entropy); between cliques one must explore, as with bandits (Tsallis entropy). F
 with the product of the two entropies and a log barrier on the cliques:
 
     p_t = argmin  Lhat·p + Psi(p) / eta_t + Phi(p),          draw I_t from p_t,
-    Lhat_i += (l_i - b) / (p_t(V(I_t)) + c_t)   for i in V(I_t),
+    Lhat_i += (l_i - b) / p_t(V(I_t))   for i in V(I_t),
 
-with ``b = c_t = 0`` in the paper; in practice ``b`` is a running mean loss, and ``c_t`` falls like ``1/t``.
+with ``b = 0`` in the paper. The default takes off a running mean loss ``b``, gives each clique a rate of its own, lets
+the barrier follow ``b``, and lets no estimate put a clique further behind than a tenth of the rounds so far
+(``docs/practical.md``); the proof still holds (``docs/default_proof.md``).
 
 The regret is about ``sqrt(K T)`` against any losses, and about ``sum_k log(T) / Delta_k`` if they are
 stochastic, with ``K`` cliques instead of ``N`` arms; nobody has to say which.
@@ -183,11 +185,11 @@ class TsallisShannon(Learner):
         return mass
 
     def constants_now(self, state: State) -> Constants:
-        """The constants of the coming round: barrier and implicit exploration as they follow the variance now."""
+        """The constants of the coming round: barrier and implicit exploration as they are now."""
         c, clock = self._constants, state.clock
         exploration = float(clock[DAMPING] * (clock[ROUND] + c.head_start))
-        now = {"beta": float(clock[BARRIER]), "implicit_exploration": exploration, "variance_floor": 1.0}
-        return replace(c, barrier_slope=0.0, **now)
+        beta = float(clock[BARRIER])
+        return replace(c, beta=beta, implicit_exploration=exploration, variance_floor=1.0, barrier_slope=0.0)
 
     def residual(self, state: State) -> float:
         """The certificate of the coming round's distribution, from all arms."""
