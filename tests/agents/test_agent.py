@@ -25,7 +25,7 @@ def test_a_decision_says_all_that_later_work_needs():
     assert decision.observes == tuple(clique.tolist())
     assert decision.probability == agent.distribution[decision.arm]
     assert decision.clique_probability == pytest.approx(agent.distribution[clique].sum(), rel=1e-12)
-    assert (decision.round, decision.baseline) == (1, 0.5)
+    assert (decision.round, decision.baseline) == (1, 0.0)
     with pytest.raises(dataclasses.FrozenInstanceError):
         decision.arm = 3
 

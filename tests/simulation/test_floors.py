@@ -59,7 +59,7 @@ def test_the_exact_step_has_the_masses_and_probabilities_of_the_solver_in_every_
     state = learner.init()
     for t in range(1, 300):
         answer = solve_ftrl(
-            cover, learner.cumulative_losses(state), learner._problem(state).eta, learner.constants_now(state)
+            cover, learner.cumulative_losses(state), learner.constants.learning_rate(t), learner.constants_now(state)
         )
         assert np.allclose(learner.clique_mass(state), answer.clique_mass, rtol=1e-10, atol=0.0)
         assert np.allclose(learner.distribution(state), answer.distribution, rtol=1e-9, atol=1e-300)

@@ -79,8 +79,8 @@ class Constants:
     """One per clique: by how much its learning rate is larger than the round's; none means 1 for all, as in the
     paper."""
     memory: float = 0.0
-    """The baseline starts at 0 and moves by ``memory / (t + 100)`` of the way to each loss incurred, at most all of it: it
-    remembers about the last ``t / memory`` losses. With 0 it starts at 1/2 and remembers the last 20."""
+    """The baseline starts at 0 and moves by ``memory / (t + 100)`` of the way to each loss incurred, at most all of it:
+    it remembers about the last ``t / memory`` losses. With 0 it starts at 1/2 and remembers the last 20."""
     barrier_slope: float = 0.0
     """The barrier is ``beta`` plus this times the highest baseline so far, so that it never falls."""
     deficit_limit: float = math.inf
