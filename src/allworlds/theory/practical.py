@@ -133,9 +133,7 @@ def weight_growth(constants: Constants, round: int) -> Check:
     return Check("1/eta_t - 1/eta_{t-1} <= 0.59/(eta0 sqrt(s))", "default-3-weight", left, right)
 
 
-def decomposition(
-    states: list[PracticalRound], estimates: Array, half_steps: Array, comparator: Array
-) -> Check:
+def decomposition(states: list[PracticalRound], estimates: Array, half_steps: Array, comparator: Array) -> Check:
     """Regret on the estimates is at most penalty plus stability, with a barrier that rises during the run.
 
     ``estimates`` and ``half_steps`` (of the drawn clique) have shape (T, N), ``comparator`` is ``u``.
@@ -292,7 +290,8 @@ def _noise(state: PracticalRound) -> float:
 
 def _tightest(text: str, label: str, lefts: Array, rights: Array, rounding: float = 0.0) -> Check:
     """The pair that uses most of its bound."""
-    k = int(np.argmax((lefts - rounding) / rights))
+    used = np.divide(lefts - rounding, rights, out=np.where(lefts > rounding, np.inf, -np.inf), where=rights > 0.0)
+    k = int(np.argmax(used))
     return Check(text, label, float(lefts[k]), float(rights[k]), rounding=rounding)
 
 

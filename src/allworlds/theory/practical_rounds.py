@@ -204,4 +204,3 @@ class PracticalRound:
     def members(self, clique: int) -> NDArray[np.intp]:
         """The arms of a clique."""
         return np.asarray(self.cover.cliques[clique], dtype=np.intp)
-
