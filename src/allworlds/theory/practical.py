@@ -69,7 +69,7 @@ def price_falls(state: PracticalRound) -> Check:
 
 
 def price_rises(state: PracticalRound) -> Check:
-    """Step 1: an estimate raises the price of the drawn clique by at most ``(1 - b + n) / q``; both sides times ``q``."""
+    """Step 1: an estimate raises the drawn clique's price by at most ``(1 - b + n) / q``; both sides times ``q``."""
     right = 1.0 - state.baseline + state.numbers.rebound
     return _largest("q (V'+ - V') <= 1 - b + n", "default-1-up", _price_changes(state), right, _noise(state))
 

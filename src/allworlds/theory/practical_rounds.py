@@ -188,7 +188,7 @@ class PracticalRound:
         return np.exp(log_y), log_y, losses
 
     def shares(self, drawn: int, arms: NDArray[np.intp], shift: float) -> float:
-        """The largest ``sum eta_k sqrt(q~_k) p~_i (lhat_i - c)^2 / (2 kappa)`` over ``arms``, between step and half step."""
+        """The largest ``sum eta_k sqrt(q~_k) p~_i (lhat_i - c)^2 / (2 kappa)`` over ``arms``, up to the half step."""
         weight = np.linspace(0.0, 1.0, SEGMENT_POINTS)[:, None]
         points = (1.0 - weight) * self.distribution + weight * self.half_solutions[drawn].distribution
         roots = np.sqrt((1.0 - weight) * self.mass + weight * self.half_mass[drawn]) * self.rates
