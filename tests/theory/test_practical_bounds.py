@@ -33,7 +33,7 @@ class ByHand:
         )
         self.limits = [max(r / 0.16, 20.0 * (self.beta + 2.25)) for r in self.reach]
         late = [16.0 * r * (math.sqrt(2.0) * (1.0 + self.n) / 0.25) ** 2 for r in self.reach]
-        self.t0 = math.ceil(max(*late, *(2.0 * g for g in self.limits)) - 300.0) - 1
+        self.t0 = math.ceil(max(*late, *(2.0 * g for g in self.limits)) - 300.0 - 1e-9) - 1
         self.sizes = sizes
 
     def logs(self, horizon: int) -> float:
