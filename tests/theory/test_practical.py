@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from allworlds.errors import InvalidConstants, InvalidParameter
-from allworlds.ftrl.clock import HIGHEST
+from allworlds.ftrl.clock import HIGHEST, MULTIPLIER
 from allworlds.ftrl.constants import Constants
 from allworlds.ftrl.sharp import rebound, worst_conditional
 from allworlds.learners.tsallis_shannon import TsallisShannon
@@ -504,7 +504,15 @@ def shipped_run(sizes: list[int], rounds: int, seed: int) -> tuple[list[Practica
         now = learner.constants_now(memory)
         assert now.beta == states[-1].barrier
         np.testing.assert_allclose(learner.distribution(memory), states[-1].distribution, rtol=1e-6, atol=1e-12)
-        learner.update(memory, ticket, losses[cover.cliques[ticket.clique]])
+        clique, weight = cover.cliques[ticket.clique], 1.0 / ticket.clique_probability
+        limit = float(memory.clock[MULTIPLIER]) + 0.1 * (t + 300.0)
+        learner.update(memory, ticket, losses[clique])
+        exact = before.copy()  # the rule of the theorem with the learner's own mass and multiplier, to the last bit
+        exact[clique] += (losses[clique] - ticket.baseline) * weight
+        excess = max(0.0, exact[clique].min() - max(before[clique].min(), limit))
+        if excess > 0.0:
+            exact[clique] -= np.minimum(excess, np.maximum(0.0, (losses[clique] - ticket.baseline) * weight))
+        np.testing.assert_array_equal(learner.cumulative_losses(memory), exact)
         drawn.append(ticket.clique)
         added.append(learner.cumulative_losses(memory) - before)
     return states, drawn, np.array(added)

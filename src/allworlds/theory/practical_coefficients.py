@@ -223,8 +223,8 @@ def numbers_of(sizes: ArrayLike, constants: Constants | None = None) -> Numbers:
 
 def growth(barrier: float, baseline: float, n: float) -> float:
     """``rho^(3/2) max(b, 1 - b)^2``: how much larger than ``sqrt(q)`` the share of a drawn clique can be."""
-    rho: float = barrier / (barrier - baseline - n)
-    return rho**1.5 * max(baseline, 1.0 - baseline) ** 2
+    rho = barrier / (barrier - baseline - n)
+    return float(rho**1.5 * max(baseline, 1.0 - baseline) ** 2)
 
 
 def _slope(constants: Constants) -> float:

@@ -172,14 +172,14 @@ class PracticalRound:
         """``V_k'(q; L) = L·y - (alpha + H(y)) / (2 eta_k sqrt(q)) - beta_t / q``, ``y`` the softmax at that mass."""
         y, log_y, losses = self._conditional(clique, mass, cumulative_losses)
         range_part = (self.constants.alpha[clique] - float(y @ log_y)) / (2.0 * self.rates[clique] * math.sqrt(mass))
-        return float(losses @ y) - range_part - self.barrier / mass
+        return float(losses @ y - range_part - self.barrier / mass)
 
     def price_slope(self, clique: int, mass: float, cumulative_losses: Array) -> float:
         """``V_k''(q; L) = (alpha + H - Var(log y)) / (4 eta_k q^(3/2)) + beta_t / q^2``."""
         y, log_y, _ = self._conditional(clique, mass, cumulative_losses)
         entropy = -float(y @ log_y)
         bracket = self.constants.alpha[clique] + entropy - float(y @ (log_y + entropy) ** 2)
-        return bracket / (4.0 * self.rates[clique] * mass**1.5) + self.barrier / mass**2
+        return float(bracket / (4.0 * self.rates[clique] * mass**1.5) + self.barrier / mass**2)
 
     def _conditional(self, clique: int, mass: float, cumulative_losses: Array) -> tuple[Array, Array, Array]:
         losses = cumulative_losses[self.cover.cliques[clique]]
