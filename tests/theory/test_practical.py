@@ -552,3 +552,26 @@ def test_the_decomposition_holds_on_a_run_of_the_shipped_learner() -> None:
     best = practical.decomposition(states, added, halves, final)
     assert best.holds
     assert best.slack < 0.05 * abs(best.right)
+
+
+def test_the_remaining_sides_are_their_definitions(states: list[PracticalRound]) -> None:
+    for state in late(states, half=True)[:40]:
+        best, after = state.best_clique, state.half_solutions[state.best_clique].clique_mass
+        check = practical.other_masses(state)
+        assert check.left == pytest.approx(max(after[k] / q for k, q in enumerate(state.mass) if k != best))
+        assert check.right == 4.0
+    for state in states[:60]:
+        u = np.zeros(state.cover.n_arms)
+        for k, clique in enumerate(state.cover.cliques):
+            if k != state.best_clique:
+                u[clique[0]] = 1.0 / (state.cover.n_cliques * state.round)
+        u[state.best_arm] = 1.0 - u.sum()
+        gap = state.entropy(u) - state.entropy(state.distribution)
+        assert practical.entropy_penalty(state, state.round).left == pytest.approx(gap, abs=1e-9)
+        assert practical.plain_penalty(state, state.round).left == pytest.approx(gap, abs=1e-9)
+        if state.best_mass < 0.5:
+            best, small = state.best_clique, practical.drawn_best_if_small(state)
+            share = largest_share(state, best, list(state.cover.cliques[best]), 0.0)
+            assert small.left == pytest.approx(share, rel=1e-6, abs=1e-12)
+            s = sum(math.sqrt(q) for k, q in enumerate(state.mass) if k != best)
+            assert small.right == pytest.approx(2.0 * state.growth * state.rates[best] * s)
