@@ -1,7 +1,8 @@
 """What a run may cost: the paper's lemmas and theorems, and the sharp ones, as functions of arrays.
 
 Every lemma is one function that returns a :class:`Check` with its two sides; every theorem is one function
-that returns a :class:`Bound`. ``docs/paper_map.md`` lists them, ``docs/sharp_constants.md`` has the proofs.
+that returns a :class:`Bound`. ``docs/paper_map.md`` lists them, ``docs/sharp_constants.md`` and
+``docs/default_proof.md`` have the proofs.
 """
 
 from __future__ import annotations
@@ -33,6 +34,11 @@ from allworlds.theory.penalty_stability import (
     lemma_5,
     theorem_3,
 )
+from allworlds.theory.practical_bounds import (
+    practical_adversarial_bound,
+    practical_corrupted_bound,
+    practical_general_bound,
+)
 from allworlds.theory.rounds import Round, half_steps, round_state
 from allworlds.theory.sharp_runs import corrupted_play, decomposition, youngs_line
 
@@ -60,6 +66,9 @@ __all__ = [
     "mass_stability",
     "penalty_mid_term",
     "pointwise_threshold",
+    "practical_adversarial_bound",
+    "practical_corrupted_bound",
+    "practical_general_bound",
     "round_state",
     "sharp_adversarial_bound",
     "sharp_corrupted_bound",

@@ -1,0 +1,308 @@
+"""The regret proof for the default constants, one function a step of ``docs/default_proof.md``.
+
+Every function takes a :class:`PracticalRound` and evaluates both sides of one inequality; where a statement is about
+every clique, it returns the one that uses most of its bound.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from allworlds.errors import InvalidParameter
+from allworlds.ftrl.constants import Constants
+from allworlds.ftrl.simplex import sharp_comparator
+from allworlds.theory import practical_coefficients as number
+from allworlds.theory.check import Check
+from allworlds.theory.practical_coefficients import KAPPA, Verdict, covers
+from allworlds.theory.practical_rounds import PracticalRound
+
+__all__ = ["PracticalRound", "Verdict", "covers"]
+
+Array = NDArray[np.float64]
+
+
+# --- step 0: estimates that are held back --------------------------------------------------------------
+
+
+def bias(state: PracticalRound, comparator: Array) -> Check:
+    """Step 0: ``l·(p - u) - E lhat·(p - u) <= sum_k q_k^2 z_k``, for every distribution ``u`` of shape (N,)."""
+    move = state.distribution - comparator
+    left = float(state.losses @ move) - float(state.mass @ (state.estimates @ move))
+    right = float(state.mass**2 @ state.excess)
+    return Check("l·(p-u) - E lhat·(p-u) <= sum q^2 z", "default-0", left, right, rounding=1e-9)
+
+
+def deficit(state: PracticalRound) -> Check:
+    """Step 0: a clique's lowest loss is at most ``R_k x / (2 eta_k) + beta_t x^2`` above the multiplier."""
+    x = state.mass**-0.5
+    lowest = np.array([state.cumulative_losses[clique].min() for clique in state.cover.cliques])
+    lefts = lowest - state.solution.multiplier
+    return _tightest("L_k - lambda <= R x/(2 eta) + beta x^2", "default-0-deficit", lefts, state.reach_price(x))
+
+
+def held_back_mass(state: PracticalRound) -> Check:
+    """Step 0: a clique whose estimate would be held back has at most ``G_k / s_t`` of the mass."""
+    held = state.excess > 0.0
+    if not held.any():
+        return Check("q_k <= G_k / s_t if z_k > 0", "default-0-mass", 0.0, 1.0)
+    rights = state.numbers.limits[held] / state.effective_round
+    return _tightest("q_k <= G_k / s_t if z_k > 0", "default-0-mass", state.mass[held], rights)
+
+
+def bias_cost(state: PracticalRound) -> Check:
+    """Step 0: holding estimates back costs at most ``sum_k G_k / s_t`` in a round."""
+    left = float(state.mass**2 @ state.excess)
+    right = float(state.numbers.limits.sum()) / state.effective_round
+    return Check("sum q^2 z <= sum G / s_t", "default-0-cost", left, right)
+
+
+# --- steps 1 and 2: prices and masses ------------------------------------------------------------------
+
+
+def price_falls(state: PracticalRound) -> Check:
+    """Step 1: an estimate lowers the price of the drawn clique by at most ``(b + n) / q``; both sides times ``q``."""
+    right = state.baseline + state.numbers.rebound
+    return _largest("q (V' - V'+) <= b + n", "default-1-down", -_price_changes(state), right, _noise(state))
+
+
+def price_rises(state: PracticalRound) -> Check:
+    """Step 1: an estimate raises the drawn clique's price by at most ``(1 - b + n) / q``; both sides times ``q``."""
+    right = 1.0 - state.baseline + state.numbers.rebound
+    return _largest("q (V'+ - V') <= 1 - b + n", "default-1-up", _price_changes(state), right, _noise(state))
+
+
+def curvature(state: PracticalRound) -> Check:
+    """Step 2: ``V_k'' >= kappa / (eta_k q^(3/2)) + beta_t / q^2``, Theorem A in one direction."""
+    lefts = KAPPA / (state.rates * state.mass**1.5) + state.barrier / state.mass**2
+    cliques = range(state.cover.n_cliques)
+    rights = np.array([state.price_slope(k, float(state.mass[k]), state.cumulative_losses) for k in cliques])
+    return _tightest("kappa / (eta q^1.5) + beta / q^2 <= V''", "default-2-slope", lefts, rights)
+
+
+def drawn_mass(state: PracticalRound) -> Check:
+    """Step 2: if the drawn mass rises, ``(2 kappa sqrt(q) / eta_k) (1 - tau) + beta_t (1 - tau^2) <= b + n``."""
+    q, after = state.mass, np.diag(state.half_mass)
+    tau = np.minimum(1.0, np.sqrt(q / after))
+    lefts = 2.0 * KAPPA * np.sqrt(q) / state.rates * (1.0 - tau) + state.barrier * (1.0 - tau**2)
+    right = state.baseline + state.numbers.rebound
+    return _largest("(2 kappa sqrt(q)/eta)(1-tau) + beta (1-tau^2) <= b + n", "default-2", lefts, right, 1e-9)
+
+
+def mass_growth(state: PracticalRound) -> Check:
+    """Step 2: a drawn mass grows by at most ``rho_t = beta_t / (beta_t - b - n)``."""
+    right = state.barrier / (state.barrier - state.baseline - state.numbers.rebound)
+    return _largest("q+ / q <= rho_t", "default-2-rho", np.diag(state.half_mass) / state.mass, right, 0.0)
+
+
+# --- step 3: the penalty -------------------------------------------------------------------------------
+
+
+def barrier_penalty(state: PracticalRound, horizon: int) -> Check:
+    """Step 3: ``Phi(u) - Phi(p) <= (K - 1) log T``."""
+    left = state.barrier_value(_comparator(state, horizon)) - state.barrier_value(state.distribution)
+    right = (state.cover.n_cliques - 1) * math.log(horizon)
+    return Check("Phi(u) - Phi(p) <= (K-1) log T", "default-3-barrier", left, right, scale=1.0)
+
+
+def entropy_penalty(state: PracticalRound, horizon: int) -> Check:
+    """Step 3: ``Psi(u) - Psi(p)`` in terms of the other masses and ``x``."""
+    left = state.entropy(_comparator(state, horizon)) - state.entropy(state.distribution)
+    sigma, best = state.numbers.factors, state.best_clique
+    right = float(np.delete(state.numbers.reach / sigma * np.sqrt(state.mass), best).sum())
+    right += (1.0 + math.log(state.cover.sizes[best])) / sigma[best] * math.sqrt(state.others_mass)
+    right += state.constants.alpha[best] / (sigma[best] * horizon)
+    return Check("Psi(u) - Psi(p) <= its bound", "default-3", left, right, scale=float(state.numbers.reach.sum()))
+
+
+def plain_penalty(state: PracticalRound, horizon: int) -> Check:
+    """Step 3: ``Psi(u) - Psi(p) <= sqrt(sum_k (R_k / sigma_k)^2)``, whatever the masses."""
+    left = state.entropy(_comparator(state, horizon)) - state.entropy(state.distribution)
+    right = float(np.linalg.norm(state.numbers.reach / state.numbers.factors))
+    return Check("Psi(u) - Psi(p) <= |R / sigma|", "default-3-plain", left, right)
+
+
+def weight_growth(constants: Constants, round: int) -> Check:
+    """Step 3: ``1/eta_t - 1/eta_{t-1} <= 0.59 / (eta0 sqrt(s_t))`` for ``t >= 2``."""
+    if round < 2:
+        raise InvalidParameter(f"round is {round}; this step is about rounds from 2 on")
+    left = 1.0 / constants.learning_rate(round) - 1.0 / constants.learning_rate(round - 1)
+    right = number.WEIGHT * constants.learning_rate(round) / constants.eta0**2
+    return Check("1/eta_t - 1/eta_{t-1} <= 0.59/(eta0 sqrt(s))", "default-3-weight", left, right)
+
+
+def decomposition(states: list[PracticalRound], estimates: Array, half_steps: Array, comparator: Array) -> Check:
+    """Regret on the estimates is at most penalty plus stability, with a barrier that rises during the run.
+
+    ``estimates`` and ``half_steps`` (of the drawn clique) have shape (T, N), ``comparator`` is ``u``.
+    """
+    left = penalty = stability = large = 0.0
+    weight = barrier = 0.0
+    for state, estimate, half in zip(states, estimates, half_steps, strict=True):
+        p, now = state.distribution, 1.0 / state.constants.learning_rate(state.round)
+        penalty += (now - weight) * (state.entropy(comparator) - state.entropy(p))
+        penalty += (state.barrier - barrier) * (state.barrier_value(comparator) - state.barrier_value(p))
+        weight, barrier = now, state.barrier
+        stability += _stability(state, estimate, half)
+        left += float(estimate @ (p - comparator))
+        large += float(np.abs(state.cumulative_losses) @ p) + abs(state.entropy(p)) * now
+    text = "sum lhat·(p - u) <= penalty + stability"
+    return Check(text, "default-decomposition", left, penalty + stability, rounding=1e-12 * large)
+
+
+# --- step 4: the stability -----------------------------------------------------------------------------
+
+
+def stability_by_local_norm(state: PracticalRound, shift: float = 0.0) -> Check:
+    """Step 4: ``stability <= sum_k eta_k sqrt(q~_k) sum_i p~_i (lhat_i - c)^2 / (2 kappa)``, for every draw."""
+    cliques, everything = range(state.cover.n_cliques), np.arange(state.cover.n_arms)
+    halves = [half.distribution for half in state.half_solutions]
+    lefts = np.array([_stability(state, state.estimates[k], halves[k]) for k in cliques])
+    rights = np.array([state.shares(k, everything, shift) for k in cliques])
+    large = abs(state.entropy(state.distribution)) * math.sqrt(state.effective_round)
+    large += float(np.abs(state.cumulative_losses - state.cumulative_losses.min()) @ state.distribution)
+    return _tightest("stability <= local norm", "default-4-norm", lefts, rights, rounding=1e-12 * large)
+
+
+def plain_stability(state: PracticalRound) -> Check:
+    """Step 4, adversarial: ``E stability <= rho_t^(3/2) delta_t^2 / (2 kappa) sum_k eta_k sqrt(q_k)``."""
+    cliques = range(state.cover.n_cliques)
+    left = sum(float(state.mass[k]) * state.shares(k, state.members(k), 0.0) for k in cliques)
+    right = state.growth / (2.0 * KAPPA) * float(state.rates @ np.sqrt(state.mass))
+    return Check("E stability, c = 0", "default-4-plain", left, right)
+
+
+def drawn_elsewhere(state: PracticalRound) -> Check:
+    """Step 4 (a): another clique is drawn, ``c = 0``."""
+    ks = [k for k in range(state.cover.n_cliques) if k != state.best_clique]
+    left = sum(float(state.mass[k]) * state.shares(k, state.members(k), 0.0) for k in ks)
+    right = state.growth / (2.0 * KAPPA) * float(state.rates[ks] @ np.sqrt(state.mass[ks]))
+    return Check("(a)", "default-4a", left, right)
+
+
+def drawn_best_if_small(state: PracticalRound) -> Check:
+    """Step 4 (a*): the best clique is drawn and has less than half the mass, ``c = 0``."""
+    if not state.best_mass < 0.5:
+        raise InvalidParameter(f"q* is {state.best_mass:g}; this step needs less than 1/2")
+    best = state.best_clique
+    left = state.best_mass * state.shares(best, state.members(best), 0.0)
+    right = state.growth / (2.0 * KAPPA) * float(state.rates[best]) * state.root_sum
+    return Check("(a*)", "default-4a*", left, right)
+
+
+def other_masses(state: PracticalRound) -> Check:
+    """Step 4: if the best clique is drawn and has half the mass, no other mass grows by more than 4."""
+    _check_late(state, half=True)
+    ratios = np.delete(state.half_mass[state.best_clique] / state.mass, state.best_clique)
+    return _largest("q_j+ <= 4 q_j", "default-4-others", ratios, number.OTHERS_GROWTH, 0.0)
+
+
+def drawn_best_arm(state: PracticalRound) -> Check:
+    """Step 4 (b): the best clique is drawn and has half the mass; its best arm's share, ``c = l* - b``."""
+    _check_late(state, half=True)
+    best = state.best_clique
+    left = state.best_mass * state.shares(best, np.array([state.best_arm]), _shift(state))
+    return Check("(b)", "default-4b", left, number.BEST_ARM * float(state.rates[best]) * state.root_sum, rounding=1e-15)
+
+
+def not_drawn(state: PracticalRound) -> Check:
+    """Step 4 (c): the best clique is drawn and has half the mass; the other cliques' share."""
+    _check_late(state, half=True)
+    best = state.best_clique
+    elsewhere = np.flatnonzero(np.asarray(state.cover.owner) != best)
+    left = state.best_mass * state.shares(best, elsewhere, _shift(state))
+    right = number.NOT_DRAWN * float(np.delete(state.rates * np.sqrt(state.mass), best).sum())
+    return Check("(c)", "default-4c", left, right)
+
+
+def drawn_other_arms(state: PracticalRound) -> Check:
+    """Step 4 (d): the best clique is drawn and has half the mass; its other arms' share."""
+    _check_late(state, half=True)
+    best = state.best_clique
+    left = state.best_mass * state.shares(best, state.others, _shift(state))
+    after = float(state.half_solutions[best].distribution[state.others].sum())
+    right = number.OTHER_ARMS * float(state.rates[best]) * math.sqrt(max(state.others_mass, after))
+    return Check("(d)", "default-4d", left, right)
+
+
+def half_step_lemma(state: PracticalRound) -> Check:
+    """Step 4: ``sqrt(max(x, x+)) <= 4 sqrt(x) + (4.83 + 2.45 sqrt(log d*)) S`` for a draw of the best clique."""
+    _check_late(state, half=True)
+    after = float(state.half_solutions[state.best_clique].distribution[state.others].sum())
+    left = math.sqrt(max(state.others_mass, after))
+    right = number.STEP_X * math.sqrt(state.others_mass)
+    right += (number.STEP_S + number.STEP_LOG * math.sqrt(math.log(1 + len(state.others)))) * state.root_sum
+    return Check("sqrt(max(x, x+)) <= its bound", "default-4-step", left, right)
+
+
+def stability(state: PracticalRound) -> Check:
+    """Step 4, summed: the expected stability of a late round, without any half step on the right."""
+    _check_late(state, half=False)
+    best, numbers = state.best_clique, state.numbers
+    everything = np.arange(state.cover.n_arms)
+    left = 0.0
+    for k in range(state.cover.n_cliques):
+        shift = _shift(state) if k == best and state.best_mass >= 0.5 else 0.0
+        left += float(state.mass[k]) * state.shares(k, everything, shift)
+    per_clique = numbers.growth / (2.0 * KAPPA) + number.NOT_DRAWN
+    right = per_clique * float(np.delete(state.rates * np.sqrt(state.mass), best).sum())
+    inside = number.OTHER_ARMS * number.STEP_X * math.sqrt(state.others_mass)
+    right += float(state.rates[best]) * (numbers.best_clique_weight(best) * state.root_sum + inside)
+    return Check("E stability <= its bound", "default-4", left, right)
+
+
+# --- helpers -------------------------------------------------------------------------------------------
+
+
+def _comparator(state: PracticalRound, horizon: int) -> Array:
+    return sharp_comparator(state.cover, state.best_arm, horizon)
+
+
+def _shift(state: PracticalRound) -> float:
+    return float(state.losses[state.best_arm]) - state.baseline
+
+
+def _stability(state: PracticalRound, estimate: Array, half: Array) -> float:
+    """``lhat·p + F(p) - F+(p+)``; a common shift of the losses cancels."""
+    p, eta = state.distribution, state.constants.learning_rate(state.round)
+    losses = state.cumulative_losses - state.cumulative_losses.min()
+    smooth = (state.entropy(p) - state.entropy(half)) / eta
+    walls = state.barrier * (state.barrier_value(p) - state.barrier_value(half))
+    return float((losses + estimate) @ (p - half)) + smooth + walls
+
+
+def _price_changes(state: PracticalRound) -> Array:
+    """``q_k (V_k'(q_k; L + lhat) - V_k'(q_k; L))`` for each drawn clique, shape (K,)."""
+    changes = np.empty(state.cover.n_cliques)
+    for k in range(state.cover.n_cliques):
+        q = float(state.mass[k])
+        after = state.price(k, q, state.cumulative_losses + state.estimates[k])
+        changes[k] = q * (after - state.price(k, q, state.cumulative_losses))
+    return changes
+
+
+def _noise(state: PracticalRound) -> float:
+    """What rounding can do to a price times its mass."""
+    return 1e-13 * float(1.0 + np.abs(state.cumulative_losses).max() * state.mass.max() + state.barrier)
+
+
+def _tightest(text: str, label: str, lefts: Array, rights: Array, rounding: float = 0.0) -> Check:
+    """The pair that uses most of its bound."""
+    used = np.divide(lefts - rounding, rights, out=np.where(lefts > rounding, np.inf, -np.inf), where=rights > 0.0)
+    k = int(np.argmax(used))
+    return Check(text, label, float(lefts[k]), float(rights[k]), rounding=rounding)
+
+
+def _largest(text: str, label: str, lefts: Array, right: float, rounding: float) -> Check:
+    return Check(text, label, float(lefts.max()), right, rounding=rounding)
+
+
+def _check_late(state: PracticalRound, *, half: bool) -> None:
+    if not state.numbers.is_late(state.round):
+        raise InvalidParameter(
+            f"round is {state.round}; this step is about rounds after {state.numbers.last_early_round}"
+        )
+    if half and not state.best_mass >= 0.5:
+        raise InvalidParameter(f"q* is {state.best_mass:g}; this step needs at least 1/2")
