@@ -2,13 +2,13 @@
 
 The proof bounds the regret after ``T`` rounds by the expectation of
 
-    1 - 1/K + beta_T (K - 1) log T                           comparator and barrier
-      + sum_t (1/eta_t - 1/eta_{t-1}) (-Psi(p_t) - m)        penalty: -Psi(p) = sum_k sqrt(q_k) (alpha_k + H_k) / sigma_k
-      + sum_t S_t                                            stability: :func:`stability_of`
-      + sum_t q_k z_t                                        bias: z_t is what the deficit limit took off in clique k
+    1 - 1/K + beta_T (K - 1) log T                       comparator and barrier
+      + sum_t (1/eta_t - 1/eta_{t-1}) (-Psi(p_t) - m)    penalty
+      + sum_t S_t                                        stability: :func:`stability_of`
+      + sum_t q_k z_t                                    bias: z_t is what the deficit limit took off in clique k
 
-where ``m = min_k alpha_k / sigma_k`` is the least value of ``-Psi``, which also bounds the comparator's, and
-``1/eta_0 = 0``. A worst-case bound puts the largest possible value in every place; here are the values as they were.
+where ``-Psi(p) = sum_k sqrt(q_k) (alpha_k + H_k) / sigma_k``, ``1/eta_0 = 0``, and ``m = min_k alpha_k / sigma_k`` is the
+least value of ``-Psi``, so that the comparator's is no smaller. A worst-case bound puts the largest possible value in every place; here are the values as they were.
 Every term is at least 0, so the bound never falls.
 
 It holds for losses in [0, 1] whose outcomes are learnt one by one, each before the next draw. The sums are kept in a
@@ -33,8 +33,8 @@ from allworlds.kernels.jit import lean_jit
 Floats = NDArray[np.float64]
 
 SPREAD, INVERSE_RATE, LAST_BARRIER, PENALTY, STABILITY, BIAS, LATE = range(7)
-"""Places in a ledger: ``-Psi`` of the coming round; ``1/eta`` and the barrier of the last round; the three sums; and how
-many outcomes were learnt late."""
+"""Places in a ledger: ``-Psi`` of the coming round; ``1/eta`` and the barrier of the last round; the three sums; and
+how many outcomes were learnt late."""
 
 SHIPPED = (0.25, 0.5)
 """The kappas of the shipped settings, tried before a search."""
@@ -143,9 +143,9 @@ def stability_of(
 
         S(c) = [ eta_k Q_k^{3/2} max((high - c)^2, (low - c)^2) + c^2 eta sigma_max Q^{3/2} ] / (2 kappa),
 
-    with ``Q_k`` what the drawn mass can grow to in the half step, and ``Q`` what all others together can. Let ``n`` be the
-    rebound. The price of the clique falls by at most ``n (high - low) - low`` and rises by at most ``high + n (high - low)``.
-    So ``sqrt(q_k / Q_k)`` is at least the root ``tau`` of
+    with ``Q_k`` what the drawn mass can grow to in the half step, and ``Q`` what all others together can. Let ``n`` be
+    the rebound. The price of the clique falls by at most ``fall = n (high - low) - low`` and rises by at most
+    ``rise = high + n (high - low)``. So ``sqrt(q_k / Q_k)`` is at least the root ``tau`` of
 
         (2 kappa sqrt(q_k) / eta_k) (1 - tau) + beta (1 - tau^2) = q_k fall,
 

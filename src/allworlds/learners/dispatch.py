@@ -1,4 +1,4 @@
-"""One compiled loop for all learners: ``draw``, ``update``, ``peek`` and ``regret_bound`` chosen by the class of the state.
+"""One compiled loop for all learners: ``draw``, ``update`` and the like are chosen by the class of the state.
 
 ``simulation/play.py`` calls these stubs. A learner file registers its kernels for its ``State`` with
 :func:`serves`; Numba then picks them when the loop is compiled for that state, and plain Python picks them by
