@@ -7,8 +7,9 @@ The proof bounds the regret after ``T`` rounds by the expectation of
       + sum_t S_t                                        stability: :func:`stability_of`
       + sum_t q_k z_t                                    bias: z_t is what the deficit limit took off in clique k
 
-where ``-Psi(p) = sum_k sqrt(q_k) (alpha_k + H_k) / sigma_k``, ``1/eta_0 = 0``, and ``m = min_k alpha_k / sigma_k`` is the
-least value of ``-Psi``, so that the comparator's is no smaller. A worst-case bound puts the largest possible value in every place; here are the values as they were.
+where ``-Psi(p) = sum_k sqrt(q_k) (alpha_k + H_k) / sigma_k`` and ``1/eta_0 = 0``. No value of ``-Psi`` is below
+``m = min_k alpha_k / sigma_k``, the comparator's neither. A worst-case bound puts the largest possible value in every
+place; here are the values as they were.
 Every term is at least 0, so the bound never falls.
 
 It holds for losses in [0, 1] whose outcomes are learnt one by one, each before the next draw. The sums are kept in a
