@@ -235,10 +235,10 @@ def test_another_version_inside_an_npz_file_is_refused_too(tmp_path):
     make().save(tmp_path / "agent.npz")
     with np.load(tmp_path / "agent.npz") as file:
         arrays = dict(file)
-    header = json.loads(arrays["header"].tobytes()) | {"version": 3}
+    header = json.loads(arrays["header"].tobytes()) | {"version": 4}
     arrays["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
     np.savez(tmp_path / "agent.npz", **arrays)
-    with pytest.raises(InvalidState, match="the file is of version 3"):
+    with pytest.raises(InvalidState, match="the file is of version 4"):
         aw.Agent.load(tmp_path / "agent.npz")
 
 
