@@ -136,7 +136,7 @@ def test_a_decision_from_before_saving_may_be_reported_to_the_loaded_agent(tmp_p
 def test_a_file_is_json_that_anyone_can_read(tmp_path):
     busy_agent().save(tmp_path / "agent.json")
     data = json.loads((tmp_path / "agent.json").read_text(encoding="utf-8"))
-    assert (data["format"], data["version"]) == ("allworlds agent", 2)
+    assert (data["format"], data["version"]) == ("allworlds agent", 3)
     assert data["agent"]["learner"] == "tsallis-shannon"
     assert len(data["agent"]["pending"]) == 4
 
@@ -221,13 +221,13 @@ def test_other_numpy_files_are_refused(tmp_path):
         aw.Agent.load(tmp_path / "agent.npz")
 
 
-@pytest.mark.parametrize("version", [0, 1, "2", None, 99])
+@pytest.mark.parametrize("version", [0, 1, 2, "3", None, 99])
 def test_a_file_of_another_version_is_refused_and_says_who_wrote_it(tmp_path, version):
     path = tmp_path / "agent.json"
     make().save(path)
     outer = json.loads(path.read_text()) | {"version": version, "written_by": "allworlds 9.9"}
     path.write_text(json.dumps(outer))
-    with pytest.raises(InvalidState, match=r"written by allworlds 9.9.*reads version 2; load it with the version"):
+    with pytest.raises(InvalidState, match=r"written by allworlds 9.9.*reads version 3; load it with the version"):
         aw.Agent.load(path)
 
 
@@ -235,10 +235,10 @@ def test_another_version_inside_an_npz_file_is_refused_too(tmp_path):
     make().save(tmp_path / "agent.npz")
     with np.load(tmp_path / "agent.npz") as file:
         arrays = dict(file)
-    header = json.loads(arrays["header"].tobytes()) | {"version": 3}
+    header = json.loads(arrays["header"].tobytes()) | {"version": 4}
     arrays["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
     np.savez(tmp_path / "agent.npz", **arrays)
-    with pytest.raises(InvalidState, match="the file is of version 3"):
+    with pytest.raises(InvalidState, match="the file is of version 4"):
         aw.Agent.load(tmp_path / "agent.npz")
 
 

@@ -147,6 +147,18 @@ class Agent:
         with self._lock:
             return self._learner.distribution(self._state)
 
+    @property
+    def regret_bound(self) -> float | None:
+        """A bound on the expected regret of the outcomes learnt so far, in the units of the reported values.
+
+        Its expectation is at least the expected regret, and it is usually far below the worst case. None where the
+        learner has none, and as soon as an outcome is learnt after a later choice has been learnt: no theorem covers
+        delayed outcomes.
+        """
+        with self._lock:
+            bound = self._learner.regret_bound(self._state)
+            return None if bound is None else bound * (self._high - self._low)
+
     def choose(self) -> Decision:
         """Draw an arm. Nothing is learnt; the decision waits for its outcome."""
         with self._lock:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from allworlds.errors import InvalidParameter, InvalidState
 
 FORMAT = "allworlds agent"
-VERSION = 2
+VERSION = 3
 """Raised when a file of the old version could no longer be read rightly."""
 
 

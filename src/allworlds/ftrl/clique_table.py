@@ -17,7 +17,7 @@ LANES = 8
 ORDER = 8
 """Degree of a clique's expansion: see ``expansion``."""
 
-_ROWS = 19 + ORDER
+_ROWS = 20 + ORDER
 BLOCK = _ROWS * LANES
 
 
@@ -41,7 +41,9 @@ GAIN, GAIN_GROWTH = _row(14), _row(15)
 """``dq / dlambda`` and its derivative by ``lambda``."""
 RATE_FACTOR, INVERSE_FACTOR = _row(16), _row(17)
 """By how much the clique's learning rate is larger than the round's, and the inverse."""
-TERMS = _row(18)
+REACH = _row(18)
+"""``(alpha + H) / sigma``: the clique's part of the entropy, over ``sqrt(q)``."""
+TERMS = _row(19)
 """The first of ``ORDER + 1`` coefficients of the expansion."""
 NEXT = np.uint64(LANES)
 """From one coefficient to the next."""

@@ -45,6 +45,7 @@ from allworlds.ftrl.clique_table import (
     PRICE,
     RADIUS,
     RATE_FACTOR,
+    REACH,
     TEMPERATURE,
     TERMS,
     place,
@@ -101,12 +102,15 @@ def settle(
         multiplier = _multiplier(table, multiplier)
         if not _move(table, multiplier, settled) and not changed:
             return multiplier, step
-    return _settle_exactly(table, losses, starts, work, sums, eta, beta, gamma, guess), MAX_STEPS + 1
+    multiplier = _settle_exactly(table, losses, starts, work, sums, eta, beta, gamma, guess)
+    if gamma == 0.0:
+        _appraise(table, 0, table.size, eta, beta)  # the entropies where the cliques are now
+    return multiplier, MAX_STEPS + 1
 
 
 @lean_jit
 def _appraise(table: Floats, begin: int, end: int, eta: float, beta: float) -> int:
-    """Price, gain and flatness of the cliques of some blocks; one if some clique has left its radius."""
+    """Price, gain, flatness and entropy of the cliques of some blocks; one if some clique has left its radius."""
     outside = 0
     half = 0.5 / eta
     for block in range(begin, end, BLOCK):
@@ -151,6 +155,7 @@ def _appraise(table: Floats, begin: int, end: int, eta: float, beta: float) -> i
             flatness = 1.0 / (half_hot * (a - slope - variance) + 2.0 * beta * x)
             bend = (half_hot * cool * (3.0 * variance + skewness) + 2.0 * beta) * flatness
             gain = 2.0 * cool * cool * cool * flatness
+            table[k + REACH] = (a - slope) * table[k + INVERSE_FACTOR]
             table[k + FLATNESS] = flatness
             table[k + BEND] = bend
             table[k + GAIN] = gain

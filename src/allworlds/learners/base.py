@@ -91,6 +91,11 @@ class Learner(ABC):
         """The coming round: one plus the number of outcomes learnt."""
         return int(state.clock[0])
 
+    def regret_bound(self, state: Any) -> float | None:
+        """A bound on the expected regret so far, evaluated along the run; None where there is none."""
+        bound = float(dispatch.regret_bound(state))
+        return None if math.isnan(bound) else bound
+
     def pack(self, state: Any) -> dict[str, NDArray[Any]]:
         """The part of the state that must be saved, bit for bit."""
         return {name: getattr(state, name).copy() for name in self.saved}

@@ -1,4 +1,4 @@
-"""One compiled loop for all learners: ``draw``, ``update`` and ``peek`` chosen by the class of the state.
+"""One compiled loop for all learners: ``draw``, ``update`` and the like are chosen by the class of the state.
 
 ``simulation/play.py`` calls these stubs. A learner file registers its kernels for its ``State`` with
 :func:`serves`; Numba then picks them when the loop is compiled for that state, and plain Python picks them by
@@ -9,6 +9,7 @@ process.
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -84,21 +85,37 @@ def peek(state: Any, masses: NDArray[np.float64]) -> None:
     """Write the clique masses of the coming round, for a trace; a learner without them writes nothing."""
 
 
+@lean_jit
+def _no_bound(state: Any) -> float:
+    """No bound."""
+    return math.nan
+
+
+@functools.singledispatch
+def regret_bound(state: Any) -> float:
+    """A bound on the expected regret so far; NaN for a learner that has none."""
+    return math.nan
+
+
 def serves(
     state_class: type,
     draw_kernel: Callable[..., Any],
     update_kernel: Callable[..., None],
     seen_by: Callable[..., Sight],
     peek_kernel: Callable[..., None] | None = None,
+    bound_kernel: Callable[..., float] | None = None,
 ) -> None:
-    """Say which kernels belong to a state; ``peek_kernel`` where it has cliques. ``seen_by`` is plain Python.
+    """Say which kernels belong to a state; ``seen_by`` is plain Python.
+
+    ``peek_kernel`` is for learners with cliques, ``bound_kernel`` for those with a bound on their regret so far.
 
     Compiled code called from Python knows a named tuple again by the *name* of its class: two learners whose states
     are both called ``State`` and have fields of the same types would run each other's kernels. So the class is given
     its module's name too.
     """
     state_class.__name__ = f"{state_class.__module__}.{state_class.__qualname__}"
-    kernels = {draw: draw_kernel, update: update_kernel, sight: seen_by, peek: peek_kernel or _nothing_to_see}
+    see, bound = peek_kernel or _nothing_to_see, bound_kernel or _no_bound
+    kernels = {draw: draw_kernel, update: update_kernel, sight: seen_by, peek: see, regret_bound: bound}
     for stub, kernel in kernels.items():
         stub.register(state_class, kernel)
     if config.DISABLE_JIT:
@@ -106,8 +123,6 @@ def serves(
 
     def mine(state: Any) -> bool:
         return getattr(state, "instance_class", None) is state_class
-
-    see = peek_kernel or _nothing_to_see
 
     # Numba compares the parameters of an overload with those of its implementation, annotations included.
     @overload(draw)
@@ -121,3 +136,7 @@ def serves(
     @overload(peek)
     def _peek(state, masses):  # type: ignore[no-untyped-def]
         return (lambda state, masses: see(state, masses)) if mine(state) else None
+
+    @overload(regret_bound)
+    def _regret_bound(state):  # type: ignore[no-untyped-def]
+        return (lambda state: bound(state)) if mine(state) else None

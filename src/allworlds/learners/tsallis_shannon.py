@@ -55,6 +55,16 @@ from allworlds.ftrl.clock import (
 from allworlds.ftrl.constants import Constants
 from allworlds.ftrl.expansion import CHUNK, FAR, WEIGHT, expand, new_work, weigh
 from allworlds.ftrl.lazy_step import expand_up_to, expand_with_floor, log_top_of, settle
+from allworlds.ftrl.regret_bound import (
+    LATE,
+    SPREAD,
+    BoundTerms,
+    add_round,
+    bound_now,
+    bound_terms,
+    new_ledger,
+    spread_of,
+)
 from allworlds.ftrl.solve import fill_distribution
 from allworlds.ftrl.within_clique import least
 from allworlds.graphs import CliqueCover
@@ -82,7 +92,10 @@ class State(NamedTuple):
     work: NDArray[np.float64]
     sums: NDArray[np.float64]
     """Room for what is computed of one clique; nothing in it lasts."""
+    ledger: NDArray[np.float64]
+    """What the bound on the regret so far adds up: :mod:`allworlds.ftrl.regret_bound`."""
     rates: Rates
+    terms: BoundTerms
 
 
 class Ticket(NamedTuple):
@@ -161,7 +174,9 @@ class TsallisShannon(Learner):
             starts=self.cover.starts,
             work=work,
             sums=sums,
+            ledger=new_ledger(),
             rates=rates,
+            terms=bound_terms(c, self.cover),
         )
         restore(state, start.even, state.clock[RATE] * c.rate_factors / start.even, np.zeros(start.even.size))
         resolve(state)
@@ -196,6 +211,20 @@ class TsallisShannon(Learner):
         masses = self._appraised(state)
         return float(residual_of(masses, state.clock[MULTIPLIER] - masses.lowest.min()))
 
+    def regret_bound(self, state: State) -> float | None:
+        """A number whose expectation is at least the expected regret of the rounds learnt so far; it never falls.
+
+        It is the right-hand side of Theorem C of ``docs/practical.md`` with the values of this run in it, usually far
+        below the worst case. None if the theorem does not cover the run: constants with a floor, with implicit
+        exploration or with a barrier that can fall, and runs in which an outcome was learnt after a later draw.
+
+        >>> from allworlds.graphs import clique_cover, disjoint_cliques
+        >>> learner = TsallisShannon(clique_cover(disjoint_cliques(2, 2)))
+        >>> learner.regret_bound(learner.init())
+        0.0
+        """
+        return super().regret_bound(state)
+
     def cumulative_losses(self, state: State) -> NDArray[np.float64]:
         """(N,) ``Lhat`` in the order of the arms."""
         losses = np.empty(self.n_arms)
@@ -221,13 +250,14 @@ class TsallisShannon(Learner):
         return masses
 
     def pack(self, state: State) -> dict[str, NDArray[np.float64]]:
-        """Losses, temperatures, where each clique was expanded, and the clock: the rest follows from them."""
+        """Losses, temperatures, where each clique was expanded, clock and ledger: the rest follows from them."""
         return {
             "cumulative_losses": state.cumulative_losses[: self.n_arms].copy(),
             "temperature": self._column(state, TEMPERATURE),
             "reference": self._column(state, REFERENCE),
             "last_free": self._column(state, LAST_FREE),
             "clock": state.clock.copy(),
+            "ledger": state.ledger.copy(),
         }
 
     def unpack(self, arrays: dict[str, NDArray[np.float64]]) -> State:
@@ -240,6 +270,7 @@ class TsallisShannon(Learner):
             "reference": (n_cliques,),
             "last_free": (n_cliques,),
             "clock": state.clock.shape,
+            "ledger": state.ledger.shape,
         }
         for name, shape in shapes.items():
             if arrays[name].shape != shape or not np.isfinite(arrays[name]).all():
@@ -250,6 +281,7 @@ class TsallisShannon(Learner):
             raise InvalidState("the saved references are not positive; the file is damaged")
         state.cumulative_losses[: self.n_arms] = arrays["cumulative_losses"]
         state.clock[:] = arrays["clock"]
+        state.ledger[:] = arrays["ledger"]
         restore(state, arrays["temperature"], arrays["reference"], arrays["last_free"])
         return state
 
@@ -346,7 +378,9 @@ def update(state: State, ticket: Ticket, losses: Floats) -> None:
     weight = 1.0 / (ticket.clique_probability + ticket.damping)
     lowest = math.inf
     incurred = 0.0
+    smallest, largest = math.inf, -math.inf
     for j in range(losses.size):
+        smallest, largest = min(smallest, losses[j]), max(largest, losses[j])
         total = state.cumulative_losses[start + j] + (losses[j] - ticket.baseline) * weight
         state.cumulative_losses[start + j] = total
         lowest = min(lowest, total)
@@ -357,9 +391,23 @@ def update(state: State, ticket: Ticket, losses: Floats) -> None:
     if excess > 0.0:
         lowest = hold_back(state.cumulative_losses[start : start + losses.size], losses, ticket, excess)
     state.table[at + LOWEST] = lowest
+    if state.terms.holds:
+        low, high = (smallest - ticket.baseline) * weight, (largest - ticket.baseline) * weight
+        enter(state, ticket, low, high, excess)
     tick(state.clock, state.rates, incurred)
     read_clique(state, ticket.clique, state.clock[RATE] * state.table[at + RATE_FACTOR] * state.table[at + COOLNESS])
     resolve(state)
+
+
+@lean_jit
+def enter(state: State, ticket: Ticket, low: float, high: float, excess: float) -> None:
+    """Enter the round into the ledger; the theorem says nothing about estimates from an older distribution."""
+    at = place(ticket.clique)
+    factor, cool = state.table[at + RATE_FACTOR], state.table[at + COOLNESS]
+    if ticket.round == state.clock[ROUND]:
+        add_round(state.ledger, state.terms, state.clock, factor, cool, low, high, excess)
+    else:
+        state.ledger[LATE] += 1.0
 
 
 @lean_jit
@@ -401,6 +449,8 @@ def resolve(state: State) -> None:
         state.rates.gamma,
         clock[MULTIPLIER],
     )[0]
+    if state.terms.holds:
+        state.ledger[SPREAD] = spread_of(state.table)
 
 
 @lean_jit
@@ -434,4 +484,10 @@ def write_masses(state: State, masses: NDArray[np.float64]) -> None:
         masses[k] = state.table[place(k) + COOLNESS] ** 2
 
 
-serves(State, draw, update, seen_by, write_masses)
+@lean_jit
+def read_bound(state: State) -> float:
+    """The bound on the regret so far, or NaN."""
+    return bound_now(state.ledger, state.terms, state.clock)
+
+
+serves(State, draw, update, seen_by, write_masses, read_bound)

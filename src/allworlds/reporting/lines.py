@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from allworlds.errors import MissingExtra
 from allworlds.graphs import independent_set
 from allworlds.reporting.story import Story
-from allworlds.reporting.styles import Style
+from allworlds.reporting.styles import OURS, Style
 from allworlds.theory import sharp_adversarial_bound, sharp_corrupted_bound
 from allworlds.theory.lower_bounds import HOSTILE_START, hostile_lower_bound, stochastic_lower_bound
 from allworlds.worlds import World
@@ -35,7 +35,11 @@ class TheoryLine(NamedTuple):
 def theory_lines(story: Story, world: str) -> list[TheoryLine]:
     """The lines for one world, those that say something within the horizon."""
     rounds = story.runs_in(world)[0].rounds
-    lines = [_upper(story, story.worlds[world], rounds), _lower(story, story.worlds[world], rounds)]
+    lines = [
+        _upper(story, story.worlds[world], rounds),
+        _so_far(story, world, rounds),
+        _lower(story, story.worlds[world], rounds),
+    ]
     return [line for line in lines if line is not None and np.isfinite(line.values).sum() > 1]
 
 
@@ -54,6 +58,21 @@ def _upper(story: Story, world: World, rounds: NDArray[np.int64]) -> TheoryLine:
         "The grey dashed line is what is proved for the sharp constants (docs/sharp_constants.md), drawn where it is "
         "below the number of rounds.",
         Style(GREY, (0, (6, 3)), 1.1),
+    )
+
+
+def _so_far(story: Story, world: str, rounds: NDArray[np.int64]) -> TheoryLine | None:
+    """The bound that our learner computes along its runs, where it has one and where it is below the trivial one."""
+    bounds = [one.regret_bound for one in story.runs_in(world) if one.learner == story.ours]
+    if not bounds or bounds[0] is None:
+        return None
+    values = bounds[0].mean(axis=0)
+    return TheoryLine(
+        np.where(values < rounds, values, np.nan),
+        "bound on our expected regret so far",
+        "The thin dashed line in our colour is the bound on the expected regret so far that our learner computes while "
+        "it plays (trace.regret_bound), mean of the seeds, drawn where it is below the number of rounds.",
+        Style(OURS, (0, (4, 2)), 1.0),
     )
 
 

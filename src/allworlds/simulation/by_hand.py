@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from typing import Any
 
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from allworlds.errors import InvalidLosses, InvalidParameter
 from allworlds.kernels.random import STREAM_LEARNER, uniform_pair
 from allworlds.learners import Learner
-from allworlds.learners.dispatch import draw, peek, sight, update
+from allworlds.learners.dispatch import draw, peek, regret_bound, sight, update
 from allworlds.simulation.record import Record, as_trace, settle
 from allworlds.simulation.trace import Trace
 from allworlds.worlds import Reactive, World
@@ -28,6 +29,7 @@ def play_by_hand(learner: Any, world: World | Reactive, horizon: int, seed: int,
     record = Record(
         np.zeros((rounds.size, 4)),
         np.zeros((rounds.size, player.n_cliques)),
+        np.full(rounds.size, np.nan),
         np.zeros(world.n_arms, dtype=np.int64),
     )
     row = 0
@@ -42,6 +44,7 @@ def play_by_hand(learner: Any, world: World | Reactive, horizon: int, seed: int,
         record.counts[arm] += 1
         if recorded:
             settle(stage.totals, record.rows[row])
+            record.bounds[row] = player.regret_bound()
             row += 1
     name = getattr(world, "name", type(world).__name__)
     return as_trace(player.title, name, seed, rounds, record, time.perf_counter() - started)
@@ -67,6 +70,9 @@ class _Compiled:
 
     def peek(self, masses: Floats) -> None:
         peek(self.state, masses)
+
+    def regret_bound(self) -> float:
+        return float(regret_bound(self.state))
 
 
 class _Plain:
@@ -101,6 +107,9 @@ class _Plain:
 
     def peek(self, masses: Floats) -> None:
         pass
+
+    def regret_bound(self) -> float:
+        return math.nan
 
 
 class _Pure:

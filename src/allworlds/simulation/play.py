@@ -24,7 +24,7 @@ from allworlds.errors import InvalidParameter
 from allworlds.kernels.jit import lean_jit
 from allworlds.kernels.random import STREAM_LEARNER, as_seed, uniform_pair
 from allworlds.learners import Learner
-from allworlds.learners.dispatch import Sight, draw, peek, sight, update
+from allworlds.learners.dispatch import Sight, draw, peek, regret_bound, sight, update
 from allworlds.simulation.by_hand import play_by_hand
 from allworlds.simulation.record import Record, as_trace, new_record, settle
 from allworlds.simulation.trace import Trace, record_rounds
@@ -146,6 +146,7 @@ def run(
         record.counts[ticket.arm] += 1
         if recorded:
             settle(totals, record.rows[row])
+            record.bounds[row] = regret_bound(state)
             row += 1
 
 

@@ -20,6 +20,8 @@ class Record(NamedTuple):
     """(R, 4) regret in played means, in clean means and in losses; and the corruption."""
     masses: NDArray[np.float64]
     """(R, K), or no column."""
+    bounds: NDArray[np.float64]
+    """(R,) the bound on the expected regret so far, NaN where there is none."""
     counts: NDArray[np.int64]
     """(N,)"""
 
@@ -27,7 +29,12 @@ class Record(NamedTuple):
 def new_record(n_rounds: int, learner: Learner) -> Record:
     """An empty record of a learner of this package."""
     n_cliques = learner.cover.n_cliques if learner.has_cliques else 0
-    return Record(np.zeros((n_rounds, 4)), np.zeros((n_rounds, n_cliques)), np.zeros(learner.n_arms, dtype=np.int64))
+    return Record(
+        np.zeros((n_rounds, 4)),
+        np.zeros((n_rounds, n_cliques)),
+        np.full(n_rounds, np.nan),
+        np.zeros(learner.n_arms, dtype=np.int64),
+    )
 
 
 def as_trace(learner: str, world: str, seed: int, rounds: NDArray[np.int64], record: Record, seconds: float) -> Trace:
@@ -44,6 +51,7 @@ def as_trace(learner: str, world: str, seed: int, rounds: NDArray[np.int64], rec
         realised_regret=realised,
         corruption=corruption,
         clique_mass=record.masses if record.masses.shape[1] else None,
+        regret_bound=None if np.isnan(record.bounds[-1]) else record.bounds,
         counts=record.counts,
         seconds=seconds,
     )

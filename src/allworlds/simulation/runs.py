@@ -29,6 +29,8 @@ class Runs:
     corruption: Floats
     clique_mass: Floats | None
     """(R, K) the mean over the runs, where the learner has cliques."""
+    regret_bound: Floats | None
+    """Bounds on the expected regret, where the learner has them."""
     seconds: Floats
     """(S,) how long each run took."""
 
@@ -64,6 +66,7 @@ def gather(traces: Sequence[Trace], learner: str, world: str) -> Runs:
     if not traces or any(trace.horizon != traces[0].horizon for trace in traces):
         raise InvalidParameter("traces of one horizon were expected, at least one; play them all equally long")
     masses = [trace.clique_mass for trace in traces if trace.clique_mass is not None]
+    bounds = [trace.regret_bound for trace in traces if trace.regret_bound is not None]
     return Runs(
         learner=learner,
         world=world,
@@ -74,6 +77,7 @@ def gather(traces: Sequence[Trace], learner: str, world: str) -> Runs:
         realised_regret=np.array([trace.realised_regret for trace in traces]),
         corruption=np.array([trace.corruption for trace in traces]),
         clique_mass=np.mean(masses, axis=0) if masses else None,
+        regret_bound=np.array(bounds) if len(bounds) == len(traces) else None,
         seconds=np.array([trace.seconds for trace in traces]),
     )
 
@@ -85,6 +89,7 @@ def join(parts: Sequence[Runs]) -> Runs:
     first = parts[0]
     weights = np.array([len(part.seeds) for part in parts], dtype=np.float64)
     masses = [part.clique_mass for part in parts if part.clique_mass is not None]
+    bounds = [part.regret_bound for part in parts if part.regret_bound is not None]
     return Runs(
         learner=first.learner,
         world=first.world,
@@ -95,5 +100,6 @@ def join(parts: Sequence[Runs]) -> Runs:
         realised_regret=np.concatenate([part.realised_regret for part in parts]),
         corruption=np.concatenate([part.corruption for part in parts]),
         clique_mass=np.average(masses, axis=0, weights=weights) if masses else None,
+        regret_bound=np.concatenate(bounds) if len(bounds) == len(parts) else None,
         seconds=np.concatenate([part.seconds for part in parts]),
     )

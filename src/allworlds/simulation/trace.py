@@ -34,6 +34,9 @@ class Trace:
     """``C`` up to the round, as it was really spent."""
     clique_mass: Floats | None
     """(R, K) the probability of each clique, where the learner has cliques."""
+    regret_bound: Floats | None
+    """A bound on the expected regret up to the round, with the values of this run: its mean over runs is at least the
+    mean regret. None where the learner has none."""
     counts: NDArray[np.int64]
     """(N,) how often each arm was played."""
     seconds: float

@@ -17,12 +17,14 @@ from allworlds.workflows.race.plan import Cell
 
 ARRAYS = ("rounds", "pseudo_regret", "clean_regret", "realised_regret", "corruption", "seconds")
 
+OPTIONAL = ("clique_mass", "regret_bound")
+"""What only some learners have."""
+
 
 def write_cell(folder: Path, cell: Cell, runs: Runs) -> None:
     """Keep a finished cell."""
     arrays = {name: getattr(runs, name) for name in ARRAYS}
-    if runs.clique_mass is not None:
-        arrays["clique_mass"] = runs.clique_mass
+    arrays |= {name: getattr(runs, name) for name in OPTIONAL if getattr(runs, name) is not None}
     content = io.BytesIO()
     np.savez_compressed(content, digest=np.array(cell.digest), seeds=np.array(cell.seeds), **arrays)
     write_whole(folder / "cells" / cell.file_name, content.getvalue())
@@ -36,7 +38,7 @@ def read_cell(folder: Path, cell: Cell) -> Runs | None:
             if str(saved["digest"]) != cell.digest:
                 return None
             arrays = {name: saved[name] for name in ARRAYS}
-            masses = saved.get("clique_mass")
+            arrays |= {name: saved.get(name) for name in OPTIONAL}
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
         return None
-    return Runs(learner=cell.learner, world=cell.world, seeds=cell.seeds, clique_mass=masses, **arrays)
+    return Runs(learner=cell.learner, world=cell.world, seeds=cell.seeds, **arrays)

@@ -1,0 +1,141 @@
+"""The bound on the expected regret so far: its formula, that it is a bound, and where there is none."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import allworlds as aw
+from allworlds.ftrl.sharp import rebound
+from allworlds.graphs import clique_cover, disjoint_cliques
+from allworlds.worlds.by_name import make_world
+
+KAPPA = 0.25
+UNIFORMS = [(0.3, 0.2), (0.8, 0.7), (0.1, 0.9), (0.9, 0.4)]
+LOSSES = np.array([[0.1, 0.9, 0.4, 1.0], [0.0, 0.2, 0.7, 0.3], [1.0, 0.5, 0.6, 0.0], [0.3, 0.3, 0.8, 0.9]])
+
+
+def stability(eta, factors, q, k, beta, estimates, n):
+    """The least ``S(c)`` over a fine grid, from the definition of the two growths."""
+    low, high = estimates.min(), estimates.max()
+    rate, bend = eta * factors[k], n * (high - low)
+    taus = np.linspace(0.0, 1.0, 200_001)
+    left = 2 * KAPPA * math.sqrt(q[k]) / rate * (1 - taus) + beta * (1 - taus**2)
+    tau = taus[left <= max(0.0, q[k] * (bend - low)) + 1e-12].min()
+    own = rate * min(1.0, math.sqrt(q[k]) / max(tau, 1e-9)) ** 3
+    slack = 1 / math.sqrt(1 - q[k]) - eta * factors.max() * max(0.0, high + bend) / (2 * KAPPA)
+    others = eta * factors.max() * min(1.0, 1 / slack if slack > 0 else 1.0) ** 3
+    c = np.linspace(-abs(estimates).max(), abs(estimates).max(), 200_001)
+    worst = np.maximum((high - c) ** 2, (low - c) ** 2)
+    return float((own * worst + others * c**2).min()) / (2 * KAPPA)
+
+
+def test_the_bound_is_the_formula_round_by_round():
+    learner = aw.TsallisShannon(clique_cover(disjoint_cliques(2, 2)))
+    c, cover = learner.constants, learner.cover
+    alpha, factors, n = np.array(c.alpha), c.rate_factors, rebound(2)
+    state = learner.init()
+    penalty = stable = last_inverse = 0.0
+    for t, (uniforms, losses) in enumerate(zip(UNIFORMS, LOSSES, strict=True), start=1):
+        p, now = learner.distribution(state).reshape(2, 2), learner.constants_now(state)
+        q = p.sum(axis=1)
+        y = p / q[:, None]
+        eta = c.learning_rate(t)
+        spread = float((np.sqrt(q) * (alpha - (y * np.log(y)).sum(axis=1)) / factors).sum())
+        penalty += (1 / eta - last_inverse) * (spread - (alpha / factors).min())
+        last_inverse = 1 / eta
+        ticket = learner.draw(state, *uniforms)
+        before = learner.cumulative_losses(state)
+        seen = learner.observes(ticket.arm)
+        learner.update(state, ticket, losses[seen])
+        estimates = (learner.cumulative_losses(state) - before)[seen]
+        stable += stability(eta, factors, q, ticket.clique, now.beta, estimates, n)
+        expected = 1 / 2 + now.beta * math.log(t) + penalty + stable  # no estimate is held back in these rounds
+        assert learner.regret_bound(state) == pytest.approx(expected, rel=1e-4)
+    assert cover.n_cliques == 2
+
+
+def test_what_the_deficit_limit_takes_off_is_added():
+    learner = aw.TsallisShannon(clique_cover(disjoint_cliques(2, 1)))
+    tight = aw.TsallisShannon(
+        learner.cover, aw.Constants(**{**vars(learner.constants), "deficit_limit": 1e-3, "label": "tight"})
+    )
+    states = [rule.init() for rule in (learner, tight)]
+    for rule, state in zip((learner, tight), states, strict=True):
+        rule.update(state, rule.draw(state, 0.1, 0.5), np.array([1.0]))
+    lost = learner.cumulative_losses(states[0]).max() - tight.cumulative_losses(states[1]).max()
+    assert lost > 0.0
+    assert states[1].ledger[5] == pytest.approx(0.5 * lost)
+
+
+@pytest.mark.parametrize("world", ["stochastic:gap=0.25", "lock-in", "constrained-adversary"])
+@pytest.mark.parametrize("shape", [(2, 3), (5, 1), (4, 4)])
+def test_the_mean_bound_is_above_the_mean_regret_and_far_below_the_number_of_rounds(world, shape):
+    learner = aw.TsallisShannon(clique_cover(disjoint_cliques(*shape)))
+    traces = aw.play_many(learner, make_world(world, learner.n_arms), 5_000, seeds=range(40), jobs=2)
+    bounds = np.array([trace.regret_bound for trace in traces])
+    regrets = np.array([trace.pseudo_regret for trace in traces])
+    assert (regrets.mean(axis=0) <= bounds.mean(axis=0)).all()
+    assert (np.diff(bounds, axis=1) >= 0.0).all()
+    assert bounds[:, -1].mean() < 0.4 * 5_000
+    assert bounds[:, -1].mean() < aw.theory.sharp_adversarial_bound(learner.cover.sizes, 5_000).value
+
+
+def test_with_one_clique_it_is_the_bound_of_exponential_weights():
+    learner = aw.TsallisShannon(clique_cover(disjoint_cliques(1, 10)))
+    trace = aw.play(learner, make_world("random", 10), 5_000, seed=1)
+    eta0 = learner.constants.eta0
+    worst = math.log(10) * math.sqrt(5_300) / eta0 + eta0 / 4 * math.sqrt(5_300)
+    assert trace.pseudo_regret[-1] <= trace.regret_bound[-1] <= worst
+
+
+@pytest.mark.parametrize("suffix", [".json", ".npz"])
+def test_a_saved_agent_keeps_its_bound_bit_for_bit(tmp_path, suffix):
+    agent = aw.Agent(aw.TsallisShannon(clique_cover(disjoint_cliques(3, 2))), seed=3)
+    other = agent
+    for t in range(60):
+        if t == 30:
+            agent.save(tmp_path / f"agent{suffix}")
+            other = aw.Agent.load(tmp_path / f"agent{suffix}")
+            assert other.regret_bound == agent.regret_bound > 0.0
+        for one in {id(agent): agent, id(other): other}.values():
+            decision = one.choose()
+            one.observe(decision, {arm: (arm * t % 5) / 4 for arm in decision.observes})
+    assert other.regret_bound == agent.regret_bound
+
+
+def test_an_agents_bound_is_in_the_units_of_its_values():
+    agents = [aw.Agent(aw.TsallisShannon(clique_cover(disjoint_cliques(2, 1))), seed=1, high=h) for h in (1.0, 10.0)]
+    for agent, high in zip(agents, (1.0, 10.0), strict=True):
+        assert agent.regret_bound == 0.0
+        agent.observe(agent.choose(), high / 2)
+    assert agents[1].regret_bound == pytest.approx(10.0 * agents[0].regret_bound)
+
+
+def test_an_outcome_that_is_learnt_late_ends_the_bound():
+    agent = aw.Agent(aw.TsallisShannon(clique_cover(disjoint_cliques(2, 1))), seed=1)
+    first, second = agent.choose(), agent.choose()
+    agent.observe(first, 0.5)
+    assert agent.regret_bound is not None
+    agent.observe(second, 0.5)
+    assert agent.regret_bound is None
+
+
+def test_there_is_a_bound_only_where_the_theorem_covers_the_constants():
+    cover = clique_cover(disjoint_cliques(2, 2))
+    constants = aw.Constants
+    covered = [constants.practical(cover), constants.sharp(cover), constants.sharp(cover, kappa=0.3)]
+    others = [constants.paper(cover, 100), constants.unproved(cover), constants.sharp(cover, kappa=0.0)]
+    for settings, expected in ((covered, True), (others, False)):
+        for setting in settings:
+            trace = aw.play(aw.TsallisShannon(cover, setting), make_world("random", 4), 20)
+            assert (trace.regret_bound is not None) == expected, setting.label
+
+
+@pytest.mark.parametrize("name", ["exp3", "tsallis-inf", "hedge", "ucb-n"])
+def test_other_learners_have_none(name):
+    learner = aw.make_learner(name, graph=disjoint_cliques(2, 2))
+    assert aw.play(learner, make_world("random", 4), 20).regret_bound is None
+    assert learner.regret_bound(learner.init()) is None
