@@ -18,7 +18,9 @@ def made_up(learner, world, finals, masses=None):
     shape = regret.shape
     seeds = tuple(range(len(finals)))
     zeros = np.zeros(shape)
-    return Runs(learner, world, seeds, rounds, regret, regret + 1, regret, zeros + 3, masses, np.full(len(finals), 0.5))
+    return Runs(
+        learner, world, seeds, rounds, regret, regret + 1, regret, zeros + 3, masses, None, np.full(len(finals), 0.5)
+    )
 
 
 @pytest.mark.parametrize("freedom", [1, 2, 3, 4, 9, 30, 1000])

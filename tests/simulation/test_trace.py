@@ -46,6 +46,7 @@ def a_trace(**changes) -> Trace:
         "realised_regret": np.array([1.0, 1.0]),
         "corruption": np.zeros(2),
         "clique_mass": None,
+        "regret_bound": None,
         "counts": np.array([6, 4]),
         "seconds": 2.0,
     }

@@ -86,7 +86,11 @@ def test_the_objective_handed_to_solvers_is_the_papers_and_its_gradient_is_right
     step = Step(cover, 20)
     p = np.array([0.1, 0.25, 0.2, 0.3, 0.15])
     value, gradient = step.objective(p)
-    by_definition = step.losses @ p + tsallis_shannon(p, cover, step.constants.alpha) / step.eta
+    by_definition = step.losses @ p
+    for clique, alpha, factor in zip(cover.cliques, step.constants.alpha, step.constants.rate_factors, strict=True):
+        only = np.zeros(5)
+        only[clique] = p[clique]
+        by_definition += tsallis_shannon(only, cover, alpha) / (step.eta * factor)
     assert value == pytest.approx(by_definition + log_barrier(p, cover, step.constants.beta), rel=1e-12)
     for i in range(5):
         h = 1e-6 * np.eye(5)[i]

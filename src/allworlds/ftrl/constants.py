@@ -155,7 +155,7 @@ class Constants:
 
     @classmethod
     def practical(cls, cover: CliqueCover) -> Constants:
-        """The default, covered by Theorem C of ``docs/practical.md``.
+        """The default, covered by Theorem C of ``docs/default_proof.md``.
 
         Each clique has the rate that its own size asks for. Estimates take off a baseline that remembers the last
         twentieth of the rounds. The barrier is as high as the baseline makes necessary and no higher, and no estimate

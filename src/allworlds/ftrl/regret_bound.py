@@ -1,4 +1,4 @@
-"""A bound on the expected regret so far, added up along a run: Theorem C of ``docs/practical.md``, path by path.
+"""A bound on the expected regret so far, added up along a run: Theorem C of ``docs/default_proof.md``, path by path.
 
 The proof bounds the regret after ``T`` rounds by the expectation of
 

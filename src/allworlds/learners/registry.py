@@ -65,7 +65,7 @@ def _sharp(cover: CliqueCover, horizon: int | None, kappa: float = 0.5, **change
     return _tuned(cover, Constants.sharp(cover, kappa), changes)
 
 
-CHANGEABLE = [field.name for field in fields(Constants) if field.name not in ("alpha", "label")]
+CHANGEABLE = [field.name for field in fields(Constants) if field.name not in ("alpha", "rate_factor", "label")]
 """Constants that an option of a name may change."""
 
 

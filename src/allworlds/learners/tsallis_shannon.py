@@ -124,8 +124,8 @@ class TsallisShannon(Learner):
     >>> ticket.arm, learner.observes(ticket.arm)
     (2, array([2, 3]))
     >>> learner.update(state, ticket, np.array([1.0, 0.0]))
-    >>> learner.distribution(state).argmax()
-    np.int64(3)
+    >>> learner.distribution(state).argmin()
+    np.int64(2)
     """
 
     name: ClassVar[str] = "tsallis-shannon"

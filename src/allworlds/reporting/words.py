@@ -94,11 +94,12 @@ def about_world(story: Story, spec: str) -> str:
 def why_the_paper_is_slow(story: Story) -> str:
     """One paragraph on the printed constants, with the numbers of this race."""
     paper, practical = Constants.paper(story.cover, story.horizon), Constants.practical(story.cover)
-    speed = (practical.eta0 / max(practical.alpha)) / (paper.eta0 / max(paper.alpha))
+    rate = practical.eta0 * float(practical.rate_factors.max())
+    speed = (rate / max(practical.alpha)) / (paper.eta0 / max(paper.alpha))
     return escape(
         f"The paper proves its bound with a weight α = 2(1 + log²(NT)) = {max(paper.alpha):,.0f} of the Tsallis "
         f"entropy, which makes every step {speed:,.0f} times as timid as the practical setting (α = "
-        f"{max(practical.alpha):.2f}, rate {practical.eta0:.1f}/√(t + {practical.head_start:.0f})). The size of α "
+        f"{max(practical.alpha):.2f}, rate {rate:.1f}/√(t + {practical.head_start:.0f})). The size of α "
         f"comes from the proof, which bounds logarithms of tiny probabilities by log(NT); the exact condition needs "
         f"far less (docs/sharp_constants.md). With the printed value the learner plays almost uniformly for the first "
         f"million rounds, so here it pays nearly what uniform play pays. Nothing is wrong with the algorithm: only "

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from allworlds.ftrl.clock import RATE
 from allworlds.ftrl.constants import Constants
 from allworlds.ftrl.solve import FTRLSolution, solve_ftrl
 from allworlds.graphs import CliqueCover, clique_cover, disjoint_cliques
@@ -55,7 +56,7 @@ class Step:
         losses = learner.cumulative_losses(state)
         self.cover, self.start = cover, before
         self.losses: Floats = losses - losses.min()
-        self.eta: float = float(learner._problem(state).eta)
+        self.eta: float = float(state.clock[RATE])
         self.constants: Constants = learner.constants_now(state)
 
     def answer(self) -> FTRLSolution:
@@ -69,9 +70,10 @@ class Step:
         q = np.add.reduceat(p, starts)
         root, logs = np.sqrt(q), np.log(p / np.repeat(q, sizes))
         within = np.add.reduceat(p * logs, starts)
-        value = self.losses @ p + (within / root - alpha * root).sum() / self.eta - c.beta * np.log(q).sum()
-        by_mass = -0.5 * (within / q + alpha) / (root * self.eta) - c.beta / q
-        return float(value), self.losses + logs / np.repeat(root * self.eta, sizes) + np.repeat(by_mass, sizes)
+        rates = self.eta * c.rate_factors
+        value = self.losses @ p + ((within / root - alpha * root) / rates).sum() - c.beta * np.log(q).sum()
+        by_mass = -0.5 * (within / q + alpha) / (root * rates) - c.beta / q
+        return float(value), self.losses + logs / np.repeat(root * rates, sizes) + np.repeat(by_mass, sizes)
 
 
 def time_solvers(scale: Scale) -> Iterator[Row]:
