@@ -10,6 +10,7 @@ over sqrt(K T), and the exponent with which the mean grows, with a 95 % interval
     python benchmarks/attacks.py --learner tsallis-shannon --sizes 2x1 --only lock-in
     python benchmarks/attacks.py --search --minutes 6 --found found.json    # search against each learner, then report
     python benchmarks/attacks.py --load found.json --out attacks.md         # play again what was found
+    python benchmarks/attacks.py --learner tsallis-shannon --sizes 2x1 --docs attacks   # into docs/practical.md
 
 From Python, with ``benchmarks/`` on the path, for any ``learner_factory(cover, horizon) -> learner``:
 
@@ -31,14 +32,15 @@ from typing import Any
 from attack_bench.evolution import Candidate, Found, search, search_with_effort
 from attack_bench.fixed import SIZES, fixed_attacks
 from attack_bench.mutation import Shapes
-from attack_bench.summary import HEAD, Row, as_markdown, as_text, growth, measure
+from attack_bench.summary import HEAD, Row, as_markdown, as_page, as_text, growth, measure
 from attack_bench.tables import LearnerFactory, Table, by_spec, evaluate, parse_sizes, write_sizes
+from pages import PRACTICAL, write_between_marks
 
 __all__ = ["Table", "by_spec", "evaluate", "fixed_attacks", "report", "search", "search_with_effort"]
 
 LEARNERS = ("tsallis-shannon", "tsallis-shannon-sharp", "exp3-ix", "tsallis-inf-rv")
 HORIZONS = (20_000, 100_000, 400_000)
-RUNS = (2_000, 500, 100)
+RUNS = (2_000, 2_000, 200)
 QUICK = ((5_000, 20_000), (100, 50))
 """Horizons and runs of the quick form."""
 FIRST_SEED = 5_000
@@ -141,6 +143,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, help="threads (default: all cores)")
     parser.add_argument("--json", action="store_true", help="one object a row on standard output")
     parser.add_argument("--out", type=Path, help="write the table there, in Markdown")
+    parser.add_argument("--docs", metavar="MARK", help=f"write a table into {PRACTICAL.name}, between these marks")
     options = parser.parse_args(arguments)
     options.learner = options.learner or list(LEARNERS)
     options.fixed_sizes = options.sizes is not None
@@ -172,6 +175,8 @@ def main(arguments: list[str] | None = None) -> None:
         print(json.dumps(asdict(row)) if options.json else "\n".join(as_text(row)), flush=True)
         if options.out:
             options.out.write_text("\n".join(as_markdown(rows)) + "\n")
+        if options.docs:
+            write_between_marks(PRACTICAL, options.docs, "\n".join(as_page(rows)))
     if not rows:
         sys.exit(f"no attack has '{options.only}' in its name")
 

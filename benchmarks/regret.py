@@ -21,6 +21,7 @@ import time
 from pathlib import Path
 
 from allworlds.errors import AllWorldsError
+from pages import PRACTICAL, write_between_marks
 from regret_suite import (
     RIVALS,
     Cache,
@@ -34,9 +35,7 @@ from regret_suite import (
     tuning_cells,
     tuning_seeds,
 )
-from regret_suite.tables import as_data, as_markdown, cell_lines, goal_lines, row_lines, write_between_marks
-
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "practical.md"
+from regret_suite.tables import as_data, as_markdown, cell_lines, goal_lines, row_lines
 
 
 def parse() -> argparse.Namespace:
@@ -55,7 +54,9 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--cells", action="store_true", help="print a line for each cell too")
     parser.add_argument("--json", action="store_true", help="print everything as one JSON object")
     parser.add_argument("--out", type=Path, metavar="FILE.md", help="write the tables there, in Markdown")
-    parser.add_argument("--docs", action="store_true", help=f"write the tables into {PAGE.name}, between its marks")
+    parser.add_argument(
+        "--docs", action="store_true", help=f"write the tables into {PRACTICAL.name}, between its marks"
+    )
     options = parser.parse_args()
     if options.tuning and (options.out or options.docs):
         parser.error("tuning cells are not results; leave out --tuning, or --out and --docs")
@@ -96,7 +97,7 @@ def main() -> None:
     if options.out:
         options.out.write_text(text, encoding="utf-8")
     if options.docs:
-        write_between_marks(PAGE, text)
+        write_between_marks(PRACTICAL, "regret", text)
     missed = "" if options.tuning else f"; {sum(not goal.reached for goal in goals)} of {len(goals)} goals missed"
     print(f"{len(cells)} cells in {time.perf_counter() - started:.0f} s{missed}", file=sys.stderr)
 

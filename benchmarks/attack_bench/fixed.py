@@ -80,8 +80,13 @@ def half_one_zero(sizes: Sizes, quiet: float = 0.43, trap: float = 0.087) -> Tab
 
 def late_switch(sizes: Sizes, at: float = 0.8, gap: float = 0.1, constant: bool = False) -> Table:
     """B is better by ``gap`` for long, so that A becomes rare; then A loses 0 and B 1."""
-    name = "late switch, constant" if constant else "late switch"
+    name = "late switch" + (", constant" if constant else "") + (", wide" if gap >= 0.3 else "")
     return two_sides(sizes, name, [at, 1.0 - at], [(0.5, 0.5 - gap), (0.0, 1.0)], constant)
+
+
+def late_reward(sizes: Sizes, at: float = 0.35) -> Table:
+    """A loses 1, later 0, and B always 1/2: only draws of A show the change."""
+    return two_sides(sizes, "late reward", [at, 1.0 - at], [(1.0, 0.5), (0.0, 0.5)], True)
 
 
 def late_end(sizes: Sizes, at: float = 0.9) -> Table:
@@ -151,6 +156,8 @@ ATTACKS: tuple[Attack, ...] = (
     half_one_zero,
     late_switch,
     lambda sizes: late_switch(sizes, constant=True),
+    lambda sizes: late_switch(sizes, at=0.69, gap=0.3, constant=True),
+    late_reward,
     late_end,
     shift_of_one,
     shift_of_all_but_one,

@@ -27,15 +27,20 @@ class Measured:
     quantile99: float
     share_failed: float
     """The share of runs with regret above 0.1 T."""
-    per_root: float
-    """Mean regret over ``sqrt(K T)``."""
+    root: float
+    """``sqrt(K T)``, the unit of the promise."""
+
+    @property
+    def per_root(self) -> float:
+        """Mean regret over ``sqrt(K T)``."""
+        return self.mean / self.root
 
 
 @dataclass(frozen=True)
 class Growth:
     """The exponent ``a`` of mean regret ``~ T^a``, with a 95 % interval: 1/2 is the promise, 1 is failure.
 
-    NaN where a mean is not positive, or too often not in the resamples.
+    NaN where a mean is not positive, or too often not in the resamples, or where there is one horizon only.
     """
 
     exponent: float
@@ -49,8 +54,8 @@ def measure(regrets: Floats, horizon: int, n_cliques: int) -> Measured:
     error = float(regrets.std(ddof=1) / np.sqrt(regrets.size)) if regrets.size > 1 else float("nan")
     quantile95, quantile99 = (float(q) for q in np.quantile(regrets, [0.95, 0.99]))
     share = float((regrets > LINEAR * horizon).mean())
-    per_root = mean / float(np.sqrt(n_cliques * horizon))
-    return Measured(horizon, regrets.size, mean, error, quantile95, quantile99, share, per_root)
+    root = float(np.sqrt(n_cliques * horizon))
+    return Measured(horizon, regrets.size, mean, error, quantile95, quantile99, share, root)
 
 
 def growth(regrets: Mapping[int, Floats], seed: int = 0) -> Growth:
@@ -150,9 +155,23 @@ def as_markdown(rows: Sequence[Row]) -> list[str]:
     return lines
 
 
+def as_page(rows: Sequence[Row]) -> list[str]:
+    """A table for the documentation: a line for each attack, its horizons side by side."""
+    horizons = [cell.horizon for cell in rows[0].measured]
+    titles = ["attack", "cliques", *(f"T = {horizon:,}" for horizon in horizons), "99 %", "runs above 0.1 T", "growth"]
+    lines = ["| " + " | ".join(titles) + " |", "|---" * len(titles) + "|"]
+    for row in rows:
+        tail = row.measured[min(1, len(row.measured) - 1)]
+        failed = ", ".join(f"{round(cell.share_failed * cell.runs)} of {cell.runs:,}" for cell in row.measured)
+        means = [f"{cell.per_root:.2f}" for cell in row.measured]
+        numbers = [*means, f"{tail.quantile99 / tail.root:.1f}", failed, _growth(row.growth)]
+        lines.append("| " + " | ".join([row.attack, row.sizes, *numbers]) + " |")
+    return lines
+
+
 def _growth(found: Growth) -> str:
     if np.isnan(found.exponent):
-        return "mean not positive"
+        return "–"
     if np.isnan(found.low):
         return f"T^{found.exponent:.2f} (no interval)"
     return f"T^{found.exponent:.2f} [{found.low:.2f}, {found.high:.2f}]"

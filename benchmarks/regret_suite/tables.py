@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 from regret_suite.cells import Cell, in_words
 from regret_suite.goals import Goal
 from regret_suite.rows import Row, Summary
-
-BEGIN, END = "<!-- regret: begin -->", "<!-- regret: end -->"
-"""Between these marks of a page, the tables go."""
 
 
 def summary_lines(summaries: Sequence[Summary]) -> list[str]:
@@ -134,15 +130,6 @@ def as_markdown(rows: Sequence[Row], summaries: Sequence[Summary], goals: Sequen
         )
     )
     return "\n\n".join(part for part in parts if part) + "\n"
-
-
-def write_between_marks(page: Path, text: str) -> None:
-    """Replace what is between the marks of ``page``."""
-    old = page.read_text(encoding="utf-8")
-    if old.count(BEGIN) != 1 or old.count(END) != 1 or old.index(BEGIN) > old.index(END):
-        raise ValueError(f"'{page}' has no place for the tables; mark it with {BEGIN} and {END}")
-    before, after = old[: old.index(BEGIN)], old[old.index(END) :]
-    page.write_text(f"{before}{BEGIN}\n\n{text}\n{after}", encoding="utf-8")
 
 
 def _bold(goal: Goal) -> str:

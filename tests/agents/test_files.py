@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import os
@@ -131,6 +132,19 @@ def test_a_decision_from_before_saving_may_be_reported_to_the_loaded_agent(tmp_p
     assert again.round == 2
     with pytest.raises(aw.AllWorldsError, match="already reported"):
         again.observe(decision, report(decision))
+
+
+def test_a_file_from_before_there_was_a_baseline_share_goes_on_as_it_was(tmp_path):
+    path = tmp_path / "agent.json"
+    old = busy_agent(constants=lambda cover: dataclasses.replace(aw.Constants.practical(cover), baseline_share=1.0))
+    old.save(path)
+    resign(path, lambda agent: agent["settings"]["constants"].pop("baseline_share"))
+    again = aw.Agent.load(path)
+    assert again.learner.constants.baseline_share == 1.0
+    assert again.learner == old.learner
+    assert everything(again) == everything(old)
+    assert play(again, 25) == play(old, 25)
+    assert everything(again) == everything(old)
 
 
 def test_a_file_is_json_that_anyone_can_read(tmp_path):

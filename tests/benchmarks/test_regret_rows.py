@@ -12,7 +12,7 @@ import allworlds as aw
 from regret_suite import Cell, Row, check_goals, relative, summarise, summary_lines
 from regret_suite.goals import DEMANDS
 from regret_suite.rows import LEAST, geometric_mean
-from regret_suite.tables import BEGIN, END, as_data, as_markdown, goal_lines, row_lines, write_between_marks
+from regret_suite.tables import as_data, as_markdown, goal_lines, row_lines
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -152,23 +152,6 @@ def test_tables_name_every_cell_and_every_goal():
     assert len(row_lines(rows)) == 2
     data = as_data(rows, summaries, goals)
     assert [entry["ratio"] for entry in data["rows"]] == pytest.approx([1.0, 2.1])
-
-
-def test_only_what_is_between_the_marks_is_replaced(tmp_path):
-    page = tmp_path / "page.md"
-    page.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n")
-    write_between_marks(page, "new\n")
-    write_between_marks(page, "newer\n")
-    assert page.read_text() == f"before\n{BEGIN}\n\nnewer\n\n{END}\nafter\n"
-    page.write_text("no marks")
-    with pytest.raises(ValueError, match="has no place for the tables"):
-        write_between_marks(page, "new")
-
-
-def test_the_page_has_its_marks():
-    text = (ROOT / "docs" / "practical.md").read_text(encoding="utf-8")
-    assert (text.count(BEGIN), text.count(END)) == (1, 1)
-    assert text.index(BEGIN) < text.index(END)
 
 
 @pytest.mark.parametrize("arguments", [["--tuning", "--docs"], ["--tuning", "--out", "x.md"], ["--seeds", "0"]])

@@ -61,6 +61,7 @@ def test_practical_constants_are_those_of_theorem_c(cover):
     assert constants.beta == pytest.approx(0.2 + 1.25 * rebound(5), rel=1e-15)
     assert (constants.eta0, constants.gamma, constants.power, constants.estimator) == (4.0, 0.0, 0.5, "baseline")
     assert (constants.memory, constants.barrier_slope, constants.deficit_limit) == (20.0, 1.25, 0.1)
+    assert constants.baseline_share == 0.75
     assert (constants.implicit_exploration, constants.variance_floor, constants.head_start) == (0.0, 1.0, 300.0)
     assert TsallisShannon(cover).constants == constants
 
@@ -74,6 +75,7 @@ def test_the_unproved_setting_is_what_the_default_was(cover):
     assert constants.implicit_exploration == pytest.approx(30.0 * math.sqrt(reach), rel=1e-15)
     assert (constants.beta, constants.gamma, constants.power, constants.estimator) == (1.5, 0.0, 0.5, "baseline")
     assert constants.memory == 0.0
+    assert constants.baseline_share == 1.0
     assert constants.deficit_limit == math.inf
 
 
@@ -81,7 +83,9 @@ def test_what_is_not_as_in_the_paper_is_seen_in_the_repr(cover):
     assert "exploration" not in repr(Constants.paper(cover, 10))
     assert "floor" not in repr(Constants.sharp(cover))
     assert "implicit exploration=57.62/(t + 300), variance floor=0.25)" in repr(Constants.unproved(cover))
-    assert "memory=20, barrier slope=1.25, deficit limit=0.1)" in repr(Constants.practical(cover))
+    assert "memory=20, baseline share=0.75, barrier slope=1.25, deficit limit=0.1)" in repr(Constants.practical(cover))
+    for whole in (Constants.paper(cover, 10), Constants.sharp(cover), Constants.unproved(cover)):
+        assert "share" not in repr(whole)
 
 
 def test_only_importance_weights_without_implicit_exploration_are_unbiased(cover):
@@ -122,6 +126,7 @@ def test_equal_constants_have_equal_hashes_and_digests_and_others_do_not():
         "head_start": 10.0,
         "rate_factor": (1.0, 2.0),
         "memory": 5.0,
+        "baseline_share": 0.5,
         "barrier_slope": 1.0,
         "deficit_limit": 0.5,
         "label": "mine",
@@ -144,6 +149,16 @@ def test_constants_survive_json_bit_for_bit(cover, name):
     again = Constants.from_dict(json.loads(json.dumps(constants.to_dict())))
     assert again == constants
     assert again.digest() == constants.digest()
+
+
+@pytest.mark.parametrize("name", ["paper", "sharp", "practical", "unproved"])
+def test_constants_that_were_saved_before_there_was_a_share_take_the_whole_mean(cover, name):
+    constants = Constants.paper(cover, 12345) if name == "paper" else getattr(Constants, name)(cover)
+    data = json.loads(json.dumps(constants.to_dict()))
+    assert data.pop("baseline_share") == constants.baseline_share
+    old = Constants.from_dict(data)
+    assert old.baseline_share == 1.0
+    assert old == dataclasses.replace(constants, baseline_share=1.0)
 
 
 def test_constants_cannot_be_changed():
@@ -185,6 +200,14 @@ def test_what_is_no_finite_number_of_at_least_zero_is_refused(name, value):
 def test_values_that_mean_nothing_are_refused_with_what_was_expected(change):
     with pytest.raises(InvalidConstants, match="expected"):
         Constants(**GOOD | change)
+
+
+@pytest.mark.parametrize("share", [-1e-9, -1.0, 1.0 + 1e-9, 2.0, NAN, INF, -INF, True, False, "0.5", None, 1j])
+def test_a_baseline_share_is_a_number_from_0_to_1(share):
+    with pytest.raises(InvalidConstants, match=r"^baseline_share is .+; expected a (share from 0 to 1|number of .+)$"):
+        Constants(**GOOD, memory=20.0, baseline_share=share)
+    for good in (0, 0.0, 0.75, np.float64(0.5), 1):
+        assert Constants(**GOOD, memory=20.0, baseline_share=good).baseline_share == float(good)
 
 
 @pytest.mark.parametrize("horizon", [0, -1, 1.5, 7.0, True, "7", None, NAN, np.float64(3.0)])

@@ -286,10 +286,45 @@ def test_a_baseline_with_growing_memory_moves_by_its_share_of_the_way_and_the_ba
         beta = constants.beta + constants.barrier_slope * highest
         assert learner.constants_now(state).beta == pytest.approx(beta, rel=1e-12)
         losses = np.random.default_rng(t).uniform(size=11) * (1.0 if t < 100 else 0.2)
-        baseline += (losses[ticket.arm] - baseline) * min(1.0, 20.0 / (t + 100.0))
+        baseline += (0.75 * losses[ticket.arm] - baseline) * min(1.0, 20.0 / (t + 100.0))
         highest = max(highest, baseline)
         learner.update(state, ticket, losses[learner.observes(ticket.arm)])
-    assert baseline < 0.5 * highest
+    assert 0.0 < baseline < 0.5 * highest
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.75, 1.0])
+@pytest.mark.parametrize("memory", [3.0, 20.0, 150.0])  # the last one moves all the way in the first rounds
+def test_the_baseline_is_its_share_of_what_it_is_with_share_one_along_the_same_losses(share, memory):
+    cover = interleaved_cover()
+    whole = dataclasses.replace(Constants.practical(cover), memory=memory, baseline_share=1.0)
+    learners = [TsallisShannon(cover, dataclasses.replace(whole, baseline_share=part)) for part in (share, 1.0)]
+    states = [learner.init() for learner in learners]
+    mean, highest = 0.0, 0.0
+    for t in range(1, 300):
+        loss = np.random.default_rng(t).uniform() * (1.0 if t < 100 else 0.2)  # of every arm: both incur the same
+        tickets = [
+            learner.draw(state, *uniform_pair(5, 9, t, 0)) for learner, state in zip(learners, states, strict=True)
+        ]
+        assert tickets[0].baseline == pytest.approx(share * mean, rel=1e-12, abs=1e-15)
+        assert tickets[1].baseline == pytest.approx(mean, rel=1e-12)
+        assert tickets[0].baseline == pytest.approx(share * tickets[1].baseline, rel=1e-12, abs=1e-15)
+        beta = learners[0].constants_now(states[0]).beta
+        assert beta == pytest.approx(whole.beta + whole.barrier_slope * share * highest, rel=1e-12)
+        for learner, state, ticket in zip(learners, states, tickets, strict=True):
+            learner.update(state, ticket, np.full(learner.observes(ticket.arm).size, loss))
+        mean += (loss - mean) * min(1.0, memory / (t + 100.0))
+        highest = max(highest, mean)
+    assert 0.0 < mean < highest
+
+
+def test_without_a_memory_the_share_changes_nothing():
+    cover = interleaved_cover()
+    one = Constants.unproved(cover)
+    states = [
+        play(TsallisShannon(cover, constants), 60) for constants in (one, dataclasses.replace(one, baseline_share=0.5))
+    ]
+    assert states[0].clock.tobytes() == states[1].clock.tobytes()
+    assert states[0].cumulative_losses.tobytes() == states[1].cumulative_losses.tobytes()
 
 
 def test_no_estimate_puts_a_clique_further_behind_than_the_deficit_limit():

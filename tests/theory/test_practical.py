@@ -60,6 +60,9 @@ def test_the_states_reach_the_corners(states: list[PracticalRound]) -> None:
     assert len(late(states, half=True)) > 60
     assert len(late(states)) < 280
     assert max(state.cover.sizes.max() for state in states) >= 25
+    baselines = [state.baseline for state in states]
+    assert (min(baselines), max(baselines)) == (0.0, 0.75)  # the shipped share: no baseline can be higher
+    assert any(state.baseline < state.highest == 0.75 for state in states)
 
 
 @pytest.mark.parametrize("step", EVERY, ids=lambda step: step.__name__)
@@ -147,7 +150,7 @@ def test_the_deficit_and_the_cost_are_their_formulas(states: list[PracticalRound
             eta = 4.0 * math.sqrt(reach) / math.sqrt(state.round + 300.0)
             rights.append(reach * x / (2.0 * eta) + (c.beta + 1.25 * state.highest) * x**2)
             lefts.append(min(state.cumulative_losses[i] for i in clique) - state.solution.multiplier)
-            limit = max(reach / 0.16, 20.0 * (c.beta + 2.25))
+            limit = max(reach / 0.16, 20.0 * (c.beta + 1.25 * 0.75 + 1.0))  # theta eta0 = 0.4; 2 / theta = 20
             assert state.numbers.limits[k] == pytest.approx(limit, rel=1e-12)
         check = practical.deficit(state)
         assert check.ratio == pytest.approx(max(a / b for a, b in zip(lefts, rights, strict=True)), rel=1e-6)
@@ -241,7 +244,12 @@ def test_the_drawn_mass_obeys_its_equation(states: list[PracticalRound]) -> None
 def test_a_rare_clique_grows_by_almost_rho() -> None:
     cover = cover_of([1, 1])
     c = Constants.practical(cover)
-    state = PracticalRound(cover, c, 10**4, 1.0, 1.0, np.array([0.0, 1e8]), np.zeros(2), 0)
+    state = PracticalRound(cover, c, 10**4, 0.75, 0.75, np.array([0.0, 1e8]), np.zeros(2), 0)
+    check = practical.mass_growth(state)
+    assert check.right == pytest.approx(1.1375 / 0.3875)  # beta_t = 0.2 + 1.25 * 0.75, and n = 0
+    assert 0.95 < check.ratio <= 1.0
+    whole = dataclasses.replace(c, baseline_share=1.0)
+    state = PracticalRound(cover, whole, 10**4, 1.0, 1.0, np.array([0.0, 1e8]), np.zeros(2), 0)
     check = practical.mass_growth(state)
     assert check.right == pytest.approx(1.45 / 0.45)
     assert 0.95 < check.ratio <= 1.0
@@ -403,21 +411,39 @@ def test_the_local_norm_is_used_to_more_than_a_half(states: list[PracticalRound]
         assert practical.stability_by_local_norm(state, shift).holds
 
 
+def growth_at(beta: float, slope: float, n: float, b: float, highest: float) -> float:
+    barrier = beta + slope * highest
+    return (barrier / (barrier - b - n)) ** 1.5 * max(b, 1.0 - b) ** 2
+
+
+def largest_growth(beta: float, slope: float, n: float, share: float) -> float:
+    """By brute force over all pairs ``b <= highest <= share``, then on a fine grid with ``highest = b``."""
+    coarse = np.linspace(0.0, share, 61)
+    pairs = max(growth_at(beta, slope, n, b, top) for b in coarse for top in coarse[coarse >= b])
+    fine = max(growth_at(beta, slope, n, b, b) for b in np.linspace(0.0, share, 12001))
+    assert pairs <= fine
+    assert fine <= pairs * 1.01
+    return fine
+
+
 def test_the_growth_of_the_theorem_is_the_largest_of_any_round(states: list[PracticalRound]) -> None:
     for state in states:
         assert state.growth <= state.numbers.growth * (1.0 + 1e-12)
     for sizes in ([1, 1], [10, 2], [1000, 1]):
         numbers = numbers_of(sizes)
         c, n = numbers.constants, numbers.rebound
-        grid = [
-            ((c.beta + 1.25 * b) / (c.beta + 0.25 * b - n)) ** 1.5 * max(b, 1.0 - b) ** 2
-            for b in np.linspace(0.0, 1.0, 10001)
-        ]
-        assert numbers.growth == pytest.approx(max(grid), rel=1e-6)
-    inner = dataclasses.replace(Constants.practical(cover_of([1, 1])), beta=0.05, barrier_slope=3.0)
-    numbers = Numbers(np.array([1, 1]), inner)  # the largest value lies inside
-    grid = [((0.05 + 3.0 * b) / (0.05 + 2.0 * b)) ** 1.5 * max(b, 1.0 - b) ** 2 for b in np.linspace(0.0, 1.0, 10001)]
-    assert numbers.growth == pytest.approx(max(grid), rel=1e-6)
+        assert numbers.growth == pytest.approx(largest_growth(c.beta, 1.25, n, 0.75), rel=1e-6)
+        for share in (0.0, 0.3, 0.6, 1.0):
+            other = Numbers(np.array(sizes), dataclasses.replace(c, baseline_share=share))
+            assert other.growth == pytest.approx(largest_growth(c.beta, 1.25, n, share), rel=1e-6)
+    shipped = Constants.practical(cover_of([1, 1]))
+    inner = Numbers(np.array([1, 1]), dataclasses.replace(shipped, beta=0.05, barrier_slope=3.0))
+    inside = largest_growth(0.05, 3.0, 0.0, 0.75)
+    assert inner.growth == pytest.approx(inside, rel=1e-6)
+    ends = [(2.3 / 1.55) ** 1.5 * 0.75**2, (1.55 / 1.05) ** 1.5 * 0.25, 1.0]  # b = 3/4, 1/2 and 0
+    assert inside > 1.2 * max(ends)  # the largest value lies inside
+    short = Numbers(np.array([1, 1]), dataclasses.replace(shipped, beta=0.05, barrier_slope=3.0, baseline_share=0.01))
+    assert short.growth == pytest.approx((0.08 / 0.07) ** 1.5 * 0.99**2, rel=1e-12)  # the share ends before that place
 
 
 # --- what the theorem is about -------------------------------------------------------------------------
@@ -440,8 +466,10 @@ def test_the_shipped_constants_are_covered_for_every_cover() -> None:
         ({"alpha": (1.0, 1.0)}, "alpha is 1 for clique 0"),
         ({"alpha": (1.0,), "rate_factor": ()}, "1 alphas for 2 cliques"),
         ({"beta": 0.0}, "baseline b = 0"),
-        ({"barrier_slope": 0.5}, "baseline b = 1"),
-        ({"memory": 0.0}, "baseline b = 1"),
+        ({"barrier_slope": 0.5}, "baseline b = 0.75;"),
+        ({"barrier_slope": 0.75, "baseline_share": 1.0}, "baseline b = 1;"),
+        ({"barrier_slope": 0.5, "baseline_share": 0.6}, "baseline b = 0.6;"),
+        ({"memory": 0.0}, "baseline b = 1;"),
     ],
 )
 def test_other_constants_are_refused_with_the_reason(change: dict[str, object], reason: str) -> None:
@@ -449,6 +477,24 @@ def test_other_constants_are_refused_with_the_reason(change: dict[str, object], 
     verdict = covers(dataclasses.replace(Constants.practical(cover), **change), cover)
     assert not verdict
     assert reason in verdict.reason
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.75, 1.0])
+@pytest.mark.parametrize("sizes", [[1, 1], [3, 1], [100, 2]])
+def test_the_condition_is_needed_up_to_the_share_and_no_further(sizes: list[int], share: float) -> None:
+    cover = cover_of(sizes)
+    base = dataclasses.replace(Constants.practical(cover), baseline_share=share)
+    n = rebound(max(sizes))
+    verdicts = []
+    for slope in (0.0, 0.5, 0.7, 0.74, 0.77, 0.81, 1.0, 1.25):
+        grid = np.linspace(0.0, share, 101)
+        room = min(base.beta + slope * b - b - n for b in grid)  # the barrier is lowest if b is the highest so far
+        verdict = covers(dataclasses.replace(base, barrier_slope=slope), cover)
+        assert bool(verdict) == (room > 0.0)
+        assert f"by {room:g} " in verdict.reason
+        verdicts.append(bool(verdict))
+    assert verdicts[-1]
+    assert verdicts[0] == (share < base.beta - n)
 
 
 def test_one_clique_is_another_matter() -> None:
@@ -472,6 +518,10 @@ def test_steps_refuse_states_they_are_not_about() -> None:
         practical.drawn_best_if_small(dataclasses.replace(small, best_arm=int(cover.cliques[1][0])))
     with pytest.raises(InvalidParameter, match="baseline <= highest"):
         dataclasses.replace(early, baseline=0.5)
+    with pytest.raises(InvalidParameter, match=r"highest 0.76; expected 0 <= baseline <= highest <= 0.75"):
+        dataclasses.replace(early, baseline=0.5, highest=0.76)
+    whole = dataclasses.replace(c, baseline_share=1.0)
+    assert dataclasses.replace(early, constants=whole, baseline=0.5, highest=1.0).barrier == c.beta + 1.25
     with pytest.raises(InvalidParameter, match="between 0 and 1"):
         dataclasses.replace(early, losses=np.full(3, 2.0))
 
@@ -529,10 +579,10 @@ def test_the_shipped_learner_adds_the_estimates_of_the_theorem() -> None:
             size = 1.0 + np.abs(state.cumulative_losses).max()
             np.testing.assert_allclose(row, expected, rtol=1e-6, atol=1e-8 * size)
             held += bool(state.excess[k] > 0.0)
-            assert 0.0 <= state.baseline <= state.highest <= 1.0
+            assert 0.0 <= state.baseline <= state.highest <= 0.75
             highest = max(highest, state.baseline)
             assert state.highest == highest
-            assert t == 1 or abs(state.baseline - baseline) <= 20.0 / (t + 99.0)
+            assert t == 1 or abs(state.baseline - baseline) <= 0.75 * 20.0 / (t + 99.0) * (1.0 + 1e-12)
             baseline = state.baseline
     assert held > 0
 

@@ -11,6 +11,7 @@ import pytest
 from allworlds.errors import InvalidConstants, InvalidParameter
 from allworlds.ftrl.constants import Constants
 from allworlds.ftrl.sharp import rebound, sharp_alpha
+from allworlds.learners.tsallis_shannon import State, Ticket, TsallisShannon
 from allworlds.theory import practical_adversarial_bound, practical_corrupted_bound, practical_general_bound
 from allworlds.theory import practical_coefficients as number
 from allworlds.theory.practical_bounds import unnoticed_chance
@@ -27,11 +28,13 @@ class ByHand:
         self.reach = [sharp_alpha(d, 0.25) + math.log(d) for d in sizes]
         self.n = rebound(max(sizes))
         self.beta = 0.2 + 1.25 * self.n
+        self.beta_max = self.beta + 1.25 * 0.75
+        # each b from 0 to the share 0.75; the step is 1/2000, and the largest value is at an end for these sizes
         self.rho_bar = max(
             ((self.beta + 1.25 * b) / (0.2 + 0.25 * (self.n + b))) ** 1.5 * max(b, 1.0 - b) ** 2
-            for b in np.linspace(0.0, 1.0, 1001)
+            for b in np.linspace(0.0, 0.75, 1501)
         )
-        self.limits = [max(r / 0.16, 20.0 * (self.beta + 2.25)) for r in self.reach]
+        self.limits = [max(r / 0.16, 20.0 * (self.beta_max + 1.0)) for r in self.reach]
         late = [16.0 * r * (math.sqrt(2.0) * (1.0 + self.n) / 0.25) ** 2 for r in self.reach]
         self.t0 = math.ceil(max(*late, *(2.0 * g for g in self.limits)) - 300.0 - 1e-9) - 1
         self.sizes = sizes
@@ -39,7 +42,7 @@ class ByHand:
     def logs(self, horizon: int) -> float:
         k = len(self.sizes)
         held = sum(self.limits) * math.log((horizon + 300.0) / 300.0)
-        return 1.0 + (self.beta + 1.25) * (k - 1) * math.log(horizon) + held
+        return 1.0 + self.beta_max * (k - 1) * math.log(horizon) + held
 
     def weights(self, best: int) -> list[float]:
         root = math.sqrt(math.log(self.sizes[best]))
@@ -181,6 +184,107 @@ def test_not_looking_until_nine_tenths_costs_a_tenth_of_the_horizon() -> None:
     played = np.where(np.arange(1, horizon + 1) <= 900, 0.5, a)
     assert (played - a).sum() == pytest.approx(0.1 * horizon)
     assert (0.5 - a).sum() == pytest.approx(0.15 * horizon)
+
+
+def two_arms(share: float, rounds: int, first: float, second: float, seed: int) -> tuple[TsallisShannon, State]:
+    """The shipped learner, but for its share, after some rounds in which its arms lose ``first`` and ``second``."""
+    cover = cover_of([1, 1])
+    learner = TsallisShannon(cover, dataclasses.replace(Constants.practical(cover), baseline_share=share))
+    state, rng = learner.init(), np.random.default_rng(seed)
+    for _ in range(rounds):
+        ticket = learner.draw(state, rng.random(), rng.random())
+        learner.update(state, ticket, np.array([first if ticket.clique == 0 else second]))
+    return learner, state
+
+
+def draw_second(learner: TsallisShannon, state: State) -> Ticket:
+    ticket = learner.draw(state, 1.0 - float(learner.clique_mass(state)[1]) / 2.0, 0.5)
+    assert ticket.clique == 1
+    return ticket
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("share", [0.5, 0.75, 0.9])
+@pytest.mark.parametrize("second", [0.3, 0.5, 1.0])
+@pytest.mark.parametrize(("before", "seed"), [(0, 0), (300, 1), (3000, 2)])
+def test_an_arm_that_is_not_drawn_has_made_up_its_deficit_when_the_page_says(
+    share: float, second: float, before: int, seed: int
+) -> None:
+    learner, state = two_arms(share, before, 1.0, second, seed)
+    r = before + 1
+    while draw_second(learner, state).baseline > second:  # the statement is about baselines of at most that loss
+        learner.update(state, draw_second(learner, state), np.array([second]))
+        r += 1
+    losses = learner.cumulative_losses(state)
+    start, mean = float(losses[0] - losses[1]), draw_second(learner, state).baseline / share
+    assert start <= 0.1 * (r + 300.0)
+    rounds = math.ceil(max(0.0, start) / ((1.0 - share) * second) + (r + 99.0) / 19.0)
+    for t in range(r, r + rounds + 20):
+        losses = learner.cumulative_losses(state)
+        deficit, q = float(losses[0] - losses[1]), learner.clique_mass(state)
+        extra = share * max(0.0, mean - second) * (r + 99.0) / 19.0
+        assert deficit <= start - (t - r) * (1.0 - share) * second + extra + 1e-9
+        assert (q[0] >= q[1] - 1e-12) == (deficit <= 1e-9)
+        if t >= r + rounds:
+            assert deficit <= 0.0
+            assert q[0] >= 0.5
+        ticket = draw_second(learner, state)
+        assert ticket.baseline <= second
+        learner.update(state, ticket, np.array([second]))
+        after = learner.cumulative_losses(state)
+        assert after[0] == losses[0]
+        if q[1] >= 0.5:  # then nothing is held back
+            assert after[1] - losses[1] == pytest.approx((second - ticket.baseline) / q[1], abs=1e-9)
+        assert after[1] - losses[1] >= 0.0
+
+
+@pytest.mark.compiled
+def test_with_the_whole_mean_an_arm_that_is_not_drawn_gains_nothing() -> None:
+    learner, state = two_arms(1.0, 3000, 1.0, 0.5, 2)
+    for _ in range(3000):  # until the mean is that of the second arm alone
+        learner.update(state, draw_second(learner, state), np.array([0.5]))
+    before = learner.cumulative_losses(state)
+    for _ in range(3000):
+        learner.update(state, draw_second(learner, state), np.array([0.5]))
+    after = learner.cumulative_losses(state)
+    assert after[0] == before[0]
+    assert after[1] == pytest.approx(before[1], abs=1e-4)  # a share of 3/4 would add 375
+
+
+def test_the_excess_of_the_mean_sums_to_what_the_page_says() -> None:
+    for r in (1, 50, 10_000):
+        excess, total = 1.0, 0.0
+        for t in range(r, r + 100 * (r + 100)):
+            total += excess
+            excess *= 1.0 - 20.0 / (t + 100.0)
+        assert total == pytest.approx((r + 99.0) / 19.0, rel=1e-6)
+
+
+@pytest.mark.compiled
+def test_a_draw_lifts_no_arm_further_above_another_than_the_limit_or_where_it_was() -> None:
+    lifted = 0
+    for seed in range(20):
+        learner, state = two_arms(0.75, 0, 1.0, 0.5, seed)
+        rng = np.random.default_rng([seed, 1])
+        for t in range(1, 1500):
+            before = learner.cumulative_losses(state)
+            ticket = learner.draw(state, rng.random(), rng.random())
+            learner.update(state, ticket, np.array([1.0 if ticket.clique == 0 else 0.5]))
+            after = learner.cumulative_losses(state)
+            if ticket.clique == 0:
+                assert after[0] - after[1] <= max(before[0] - before[1], 0.1 * (t + 300.0)) + 1e-9
+                lifted += after[0] - before[0] < (1.0 - ticket.baseline) / ticket.clique_probability - 1e-6
+    assert lifted > 10  # some of these draws were held back
+
+
+def test_the_change_is_seen_before_nine_tenths_with_the_numbers_of_the_page() -> None:
+    for horizon in (1200, 10**4, 10**6):
+        r = 0.35 * horizon
+        needed = 0.1 * (r + 300.0) / (0.25 * 0.5) + (r + 99.0) / 19.0
+        assert needed == pytest.approx(0.8 * (r + 300.0) + 0.053 * (r + 99.0), rel=0.001)
+        assert r + math.ceil(needed) <= 0.65 * horizon + 250.0
+        left = math.floor(0.9 * horizon - r - math.ceil(needed))
+        assert 2.0**-left < 1e-9
 
 
 def test_a_schedule_looks_in_time_with_far_fewer_draws() -> None:

@@ -3,7 +3,7 @@
 A learner is a rule; an :class:`Agent` is one run of it in the real world. There, outcomes come late, out of order
 or never, so every choice is a :class:`Decision` with an id, and the agent keeps what its estimate will need until
 the outcome comes. Choosing changes no learner state. A decision that is never observed leaves none: for the
-learner it is as if its clique had shown the loss 0 (importance weights) or the mean of the last losses (baseline).
+learner it is as if its clique had shown the loss 0 (importance weights) or that of the baseline.
 
 Randomness is a function of the seed and the decision's id, so a saved agent continues bit for bit.
 """

@@ -1,8 +1,9 @@
 """What changes from round to round whatever is drawn: rate, barrier and damping, and what they follow.
 
-The learning rate falls with the rounds. Estimates take off the baseline, a running mean of the losses incurred, and the
-barrier rises with the highest baseline so far. In the unproved setting, barrier and damping (implicit exploration)
-follow the variance of the losses instead. A clock is one small array, so that it can be saved and restored bit for bit.
+The learning rate falls with the rounds. Estimates take off the baseline, a share of a running mean of the losses
+incurred, and the barrier rises with the highest baseline so far. In the unproved setting, barrier and damping
+(implicit exploration) follow the variance of the losses instead. A clock is one small array, so that it can be saved
+and restored bit for bit.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ MEMORY_START = 100.0
 """A baseline with growing memory moves by ``memory / (t + MEMORY_START)`` of the way to each loss."""
 
 ROUND, MEAN, VARIANCE, MULTIPLIER, RATE, BARRIER, DAMPING, HIGHEST = range(8)
-"""Places in a clock: the round; mean and variance of the losses incurred; of the coming step its multiplier, where the
-search for the next one starts, its rate and barrier; what its estimate adds to a clique's probability; and the highest
-mean so far."""
+"""Places in a clock: the round; the baseline, and the variance of the losses incurred; of the coming step its
+multiplier, where the search for the next one starts, its rate and barrier; what its estimate adds to a clique's
+probability; and the highest baseline so far."""
 
 
 class Rates(NamedTuple):
@@ -44,6 +45,7 @@ class Rates(NamedTuple):
     variance_floor: float
     head_start: float
     memory: float
+    baseline_share: float
     barrier_slope: float
     deficit_limit: float
     uses_baseline: bool
@@ -52,8 +54,20 @@ class Rates(NamedTuple):
 def rates_of(constants: Constants) -> Rates:
     """What kernels need of the constants, beside alpha."""
     c = constants
-    follows = (c.implicit_exploration, c.variance_floor, c.head_start, c.memory, c.barrier_slope, c.deficit_limit)
-    return Rates(c.beta, c.gamma, c.eta0, c.power, *follows, uses_baseline=c.estimator == "baseline")
+    return Rates(
+        beta=c.beta,
+        gamma=c.gamma,
+        eta0=c.eta0,
+        power=c.power,
+        implicit_exploration=c.implicit_exploration,
+        variance_floor=c.variance_floor,
+        head_start=c.head_start,
+        memory=c.memory,
+        baseline_share=c.baseline_share,
+        barrier_slope=c.barrier_slope,
+        deficit_limit=c.deficit_limit,
+        uses_baseline=c.estimator == "baseline",
+    )
 
 
 def new_clock(rates: Rates) -> NDArray[np.float64]:
@@ -76,7 +90,8 @@ def tick(clock: NDArray[np.float64], rates: Rates, incurred: float) -> None:
     if rates.memory == 0.0:
         clock[MEAN] += before / min(rounds, MEAN_WINDOW)
     else:
-        clock[MEAN] += before * min(1.0, rates.memory / (clock[ROUND] + MEMORY_START))
+        step = min(1.0, rates.memory / (clock[ROUND] + MEMORY_START))
+        clock[MEAN] += step * (rates.baseline_share * incurred - clock[MEAN])
         clock[HIGHEST] = max(clock[HIGHEST], clock[MEAN])
     clock[VARIANCE] += (before * (incurred - clock[MEAN]) - clock[VARIANCE]) / min(rounds, VARIANCE_WINDOW)
     clock[ROUND] += 1.0

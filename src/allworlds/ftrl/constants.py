@@ -37,6 +37,7 @@ SCALARS = (
     "variance_floor",
     "head_start",
     "memory",
+    "baseline_share",
     "barrier_slope",
 )
 """The constants that are one finite number each."""
@@ -66,7 +67,8 @@ class Constants:
     """The learning rate of round t is ``eta0 / (t + head_start)**power``."""
     power: float = 0.5
     estimator: Estimator = "importance"
-    """``importance``: ``l / p(V)``, as in the paper. ``baseline``: ``(l - b) / p(V)``, ``b`` the running mean loss."""
+    """``importance``: ``l / p(V)``, as in the paper. ``baseline``: ``(l - b) / p(V)``, ``b`` a share of
+    the running mean loss."""
     implicit_exploration: float = 0.0
     """Estimates divide by ``p(V)`` plus this over ``t + head_start``: what is rarely seen is believed less, and so is
     what is seen first. 0, as in the paper, keeps them unbiased."""
@@ -81,6 +83,9 @@ class Constants:
     memory: float = 0.0
     """The baseline starts at 0 and moves by ``memory / (t + 100)`` of the way to each loss incurred, at most all of it:
     it remembers about the last ``t / memory`` losses. With 0 it starts at 1/2 and remembers the last 20."""
+    baseline_share: float = 1.0
+    """With a ``memory``, the baseline is this share of the mean loss that it remembers. Below 1, a clique that is
+    played loses a little ground in every round, and one that is not drawn comes back."""
     barrier_slope: float = 0.0
     """The barrier is ``beta`` plus this times the highest baseline so far, so that it never falls."""
     deficit_limit: float = math.inf
@@ -122,6 +127,13 @@ class Constants:
                 f"memory is {self.memory}, barrier_slope {self.barrier_slope} and deficit_limit {self.deficit_limit}; "
                 "expected numbers of at least 0, and a limit above 0"
             )
+        if not 0.0 <= self.baseline_share <= 1.0:
+            raise InvalidConstants(f"baseline_share is {self.baseline_share}; expected a share from 0 to 1")
+        if self.baseline_share < 1.0 and self.variance_floor < 1.0:
+            raise InvalidConstants(
+                f"baseline_share is {self.baseline_share} and variance_floor {self.variance_floor}; expected 1 for one "
+                "of them, since the variance is taken around the baseline"
+            )
         if self.head_start < 0.0:
             raise InvalidConstants(f"head_start is {self.head_start}; expected a number of rounds, at least 0")
         if self.estimator not in get_args(Estimator):
@@ -157,10 +169,10 @@ class Constants:
     def practical(cls, cover: CliqueCover) -> Constants:
         """The default, covered by Theorem C of ``docs/default_proof.md``.
 
-        Each clique has the rate that its own size asks for. Estimates take off a baseline that remembers the last
-        twentieth of the rounds. The barrier is as high as the baseline makes necessary and no higher, and no estimate
-        puts a clique further behind than a tenth of the rounds so far. With one clique there is nothing to explore, and
-        what is left are exponential weights.
+        Each clique has the rate that its own size asks for. Estimates take off a baseline, three quarters of the mean
+        loss over the last twentieth of the rounds: a clique that is not drawn gains on those that are. The barrier is
+        as high as the baseline makes necessary and no higher, and no estimate puts a clique further behind than a tenth
+        of the rounds so far. With one clique there is nothing to explore, and what is left are exponential weights.
         """
         check_cover(cover)
         if cover.n_cliques == 1:
@@ -186,6 +198,7 @@ class Constants:
             head_start=300.0,
             rate_factor=tuple(np.sqrt(reach).tolist()),
             memory=20.0,
+            baseline_share=0.75,
             barrier_slope=slope,
             deficit_limit=0.1,
             label="practical",
@@ -291,6 +304,8 @@ class Constants:
             more += f", variance floor={self.variance_floor:g}"
         if self.memory > 0.0:
             more += f", memory={self.memory:g}"
+        if self.baseline_share < 1.0:
+            more += f", baseline share={self.baseline_share:g}"
         if self.barrier_slope > 0.0:
             more += f", barrier slope={self.barrier_slope:g}"
         if self.deficit_limit < math.inf:

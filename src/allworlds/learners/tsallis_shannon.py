@@ -8,8 +8,8 @@ with the product of the two entropies and a log barrier on the cliques:
     p_t = argmin  Lhat·p + Psi(p) / eta_t + Phi(p),          draw I_t from p_t,
     Lhat_i += (l_i - b) / p_t(V(I_t))   for i in V(I_t),
 
-with ``b = 0`` in the paper. The default takes off a running mean loss ``b``, gives each clique a rate of its own, lets
-the barrier follow ``b``, and lets no estimate put a clique further behind than a tenth of the rounds so far
+with ``b = 0`` in the paper. The default takes off a share ``b`` of a running mean loss, gives each clique a rate of its
+own, lets the barrier follow ``b``, and lets no estimate put a clique further behind than a tenth of the rounds so far
 (``docs/practical.md``); the proof still holds (``docs/default_proof.md``).
 
 The regret is about ``sqrt(K T)`` against any losses, and about ``sum_k log(T) / Delta_k`` if they are

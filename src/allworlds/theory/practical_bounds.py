@@ -31,7 +31,7 @@ def practical_adversarial_bound(sizes: ArrayLike, horizon: int, *, constants: Co
 
     >>> bound = practical_adversarial_bound([1] * 10, horizon=10**6)
     >>> bound.vacuous, round(bound.value)
-    (False, 292575)
+    (False, 145084)
 
     ``docs/default_proof.md``, Theorem C (ii).
     """

@@ -1,8 +1,9 @@
 """The numbers of Theorem C, ``docs/default_proof.md``, and which constants the theorem is about.
 
 Notation, as there: ``n`` is the rebound of the largest clique, ``beta_t`` the barrier and ``b`` the baseline of a
-round, ``rho = beta_t / (beta_t - b - n)`` how much a drawn mass can grow, ``sigma_k`` the rate factor of a clique,
-``R_k = alpha_k + log d_k`` its reach, ``s_t = t + h`` the round with the head start.
+round, ``phi`` the highest that a baseline can be, ``rho = beta_t / (beta_t - b - n)`` how much a drawn mass can grow,
+``sigma_k`` the rate factor of a clique, ``R_k = alpha_k + log d_k`` its reach, ``s_t = t + h`` the round with the head
+start.
 """
 
 from __future__ import annotations
@@ -108,27 +109,26 @@ class Numbers:
 
     @property
     def highest_barrier(self) -> float:
-        """``beta_max``: the barrier if the baseline has been 1."""
-        return self.constants.beta + _slope(self.constants)
+        """``beta_max``: the barrier once the mean loss has been 1."""
+        return self.constants.beta + _slope(self.constants) * self.constants.baseline_share
 
     @cached_property
     def growth(self) -> float:
-        """``rho_bar``, the largest ``rho^(3/2) max(b, 1 - b)^2``: the highest baseline is the present one there.
+        """``rho_bar``, the largest ``rho^(3/2) max(b, 1 - b)^2`` for ``b`` up to ``phi``.
 
-        ``rho`` falls as the barrier rises. The logarithm of the rest is stationary only at roots of a quadratic on
-        each side of ``b = 1/2``, so the ends and these roots are all candidates.
+        ``rho`` falls as the barrier rises, so the highest baseline is ``b`` there. The logarithm of the rest is
+        stationary only at roots of a quadratic on each side of ``b = 1/2``, so the ends and these roots are all
+        candidates.
         """
         c, n = self.constants, self.rebound
-        slope = _slope(c)
-        if c.estimator == "importance":
-            return growth(c.beta, 0.0, n)
+        slope, top = _slope(c), highest_baseline(c)
         # rho'/rho = (beta - slope n) / ((beta + slope b) (beta - n + (slope - 1) b))
         product = np.polymul([slope, c.beta], [slope - 1.0, c.beta - n])
         rise = 1.5 * (c.beta - slope * n)
         roots = [*np.roots(np.polysub(2.0 * product, rise * np.array([-1.0, 1.0])))]  # of rho^1.5 (1 - b)^2
         roots += [*np.roots(np.polyadd(2.0 * product, rise * np.array([1.0, 0.0])))]  # of rho^1.5 b^2
-        inside = [float(root.real) for root in roots if abs(root.imag) < 1e-9 and 0.0 < root.real < 1.0]
-        return max(growth(c.beta + slope * b, b, n) for b in [0.0, 0.5, 1.0, *inside])
+        inside = [float(root.real) for root in roots if abs(root.imag) < 1e-9 and 0.0 < root.real < top]
+        return max(growth(c.beta + slope * b, b, n) for b in [0.0, min(0.5, top), top, *inside])
 
     @cached_property
     def limits(self) -> Array:
@@ -207,8 +207,8 @@ def numbers_of(sizes: ArrayLike, constants: Constants | None = None) -> Numbers:
     """The numbers of Theorem C for cliques of these sizes; ``Constants.practical`` if none are given.
 
     >>> numbers = numbers_of([1, 1])
-    >>> round(numbers.growth, 3), numbers.limits.round(1).tolist(), numbers.last_early_round
-    (5.784, [49.0, 49.0], 211)
+    >>> round(numbers.growth, 3), numbers.limits.round(2).tolist(), numbers.last_early_round
+    (2.829, [42.75, 42.75], 211)
     """
     size = checked_sizes(sizes)
     ends = np.cumsum(size)
@@ -232,8 +232,14 @@ def _slope(constants: Constants) -> float:
     return constants.barrier_slope if constants.memory > 0.0 else 0.0
 
 
+def highest_baseline(constants: Constants) -> float:
+    """``phi``: the largest value that the baseline can have."""
+    if constants.estimator == "importance":
+        return 0.0
+    return constants.baseline_share if constants.memory > 0.0 else 1.0
+
+
 def _least_room(constants: Constants, n: float) -> tuple[float, float]:
     """The least ``beta_t - b - n``, linear in ``b``, and the ``b`` where it is."""
-    if constants.estimator == "importance":
-        return constants.beta - n, 0.0
-    return min((constants.beta + (_slope(constants) - 1.0) * b - n, b) for b in (0.0, 1.0))
+    ends = (0.0, highest_baseline(constants))
+    return min((constants.beta + (_slope(constants) - 1.0) * b - n, b) for b in ends)

@@ -42,9 +42,10 @@ class PracticalRound:
     best_arm: int
 
     def __post_init__(self) -> None:
-        if not 0.0 <= self.baseline <= self.highest <= 1.0:
+        top = number.highest_baseline(self.constants)
+        if not 0.0 <= self.baseline <= self.highest <= top:
             raise InvalidParameter(
-                f"baseline is {self.baseline} and highest {self.highest}; expected 0 <= baseline <= highest <= 1"
+                f"baseline is {self.baseline} and highest {self.highest}; expected 0 <= baseline <= highest <= {top:g}"
             )
         if not np.all((self.losses >= 0.0) & (self.losses <= 1.0)):
             raise InvalidParameter("losses leave [0, 1]; the proof needs losses between 0 and 1")

@@ -16,6 +16,7 @@ WORLDS = (
     "stochastic:gap=0.125",
     "constrained-adversary:gap=0.125",
     "corrupted:attack=best-worst,budget=1000,gap=0.125",
+    "lock-in",
 )
 LEARNERS = ("tsallis-shannon", "tsallis-shannon-paper", "tsallis-inf", "exp3-ix", "ucb-n", "thompson-n")
 MORE_WORLDS = (
@@ -27,7 +28,6 @@ MORE_WORLDS = (
     "switching:gap=0.25",
     "drifting",
     "random",
-    "lock-in",
 )
 """With :data:`WORLDS`, every kind of world and every attack: none is left out because of who wins in it."""
 
