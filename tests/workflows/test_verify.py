@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import math
+import re
 
 import numpy as np
 import pytest
@@ -9,9 +11,11 @@ import pytest
 from allworlds.errors import InvalidParameter
 from allworlds.ftrl import Constants, sharp_alpha, solve_ftrl
 from allworlds.graphs import clique_cover, disjoint_cliques
-from allworlds.theory import Check, lemma_7, round_state, sharp_hessian
+from allworlds.theory import Check, lemma_7, practical, round_state, sharp_hessian
 from allworlds.workflows.verify import Verdict, verify
 from allworlds.workflows.verify.algorithm import optimality
+from allworlds.workflows.verify.instances import Instances
+from allworlds.workflows.verify.random_rounds import constants_of
 from allworlds.workflows.verify.statement import Outcome, Statement
 from allworlds.workflows.verify.theorems import against_i_star, against_the_best
 from allworlds.workflows.verify.trajectories import WORLDS, Losses, Trajectory, make_losses, run
@@ -33,6 +37,7 @@ def test_the_printed_theorems_are_marked_vacuous_and_a_sharp_one_is_not(verdicts
     assert by_label["thm:reg-corrupted-full/stochastic"].vacuous
     assert by_label["thm:graph-regret-bound/adversarial"].vacuous
     assert not by_label["theorem-b-ii/adversarial"].vacuous
+    assert not by_label["theorem-c-ii/played/constrained adversary"].vacuous
 
 
 def test_statements_have_different_labels_and_every_lemma_of_the_paper_is_among_them() -> None:
@@ -56,8 +61,19 @@ def test_statements_have_different_labels_and_every_lemma_of_the_paper_is_among_
         "sharp-decomposition",
         "sharp-7-corruption",
         "sharp-7-young",
+        "default-decomposition",
+        "theorem-c-i/stochastic",
     ):
         assert label in labels
+
+
+def test_every_step_of_theorem_c_is_a_line() -> None:
+    """A step is a function of the room that returns a check; each makes checks with a label of its own."""
+    steps = [step for step in vars(practical).values() if getattr(step, "__annotations__", {}).get("return") == "Check"]
+    own = {label for step in steps for label in re.findall(r'"(default-[^"]+)"', inspect.getsource(step))}
+    labels = {statement.label for members in GROUPS.values() for statement in members}
+    assert len(own) == 24
+    assert own == {label for label in labels if label.startswith("default-")}
 
 
 def test_the_same_seed_gives_the_same_verdicts_and_another_seed_other_instances(verdicts: list[Verdict]) -> None:
@@ -145,21 +161,34 @@ def test_optimality_is_seen_from_the_gradient_and_its_absence_too(setting: str) 
 def test_the_sharp_theorems_count_regret_against_the_best_arm_of_the_clean_means() -> None:
     cover = clique_cover(disjoint_cliques([1, 1]))
     clean, played = np.tile([0.0, 1.0], (4, 1)), np.tile([1.0, 0.0], (4, 1))
-    empty = np.zeros((4, 2))
+    empty, nothing = np.zeros((4, 2)), np.zeros(4)
     losses = Losses(played, clean, np.array([0.4, 0.6]))
-    it = Trajectory(cover, Constants.sharp(cover), losses, np.full((4, 2), 0.5), empty, empty, empty, np.ones(4))
+    even, drawn = np.full((4, 2), 0.5), nothing.astype(np.intp)
+    it = Trajectory(cover, Constants.sharp(cover), losses, even, empty, drawn, nothing)
     assert against_i_star([it]) == -2.0
     assert against_the_best([it]) == 2.0
     assert it.corrupted
 
 
+@pytest.mark.parametrize("which", ["paper", "sharp", "practical"])
 @pytest.mark.parametrize("world", WORLDS)
-def test_a_trajectory_records_what_the_learner_did(world) -> None:
+def test_a_trajectory_records_what_the_learner_did(world, which: str) -> None:
     rng = np.random.default_rng(0)
     cover = clique_cover(disjoint_cliques([2, 3]))
-    it = run(cover, Constants.sharp(cover), make_losses(world, 5, 30, 0.4, 1, rng), rng)
-    np.testing.assert_allclose(it.distributions.sum(axis=1), 1.0, rtol=1e-12)
-    np.testing.assert_allclose(np.cumsum(it.estimates, axis=0)[:-1], it.cumulative_losses[1:], rtol=1e-12)
-    np.testing.assert_allclose(it.clique_mass.sum(axis=1), 1.0, rtol=1e-12)
+    it = run(cover, constants_of(which, cover, 30), make_losses(world, 5, 30, 0.4, 1, rng), rng)
+    np.testing.assert_allclose(it.distributions.sum(axis=1), 1.0, rtol=1e-9)
+    np.testing.assert_allclose(np.cumsum(it.estimates, axis=0)[:-1], it.cumulative_losses[1:], rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(it.distributions, [state.distribution for state in it.rounds], rtol=1e-9)
+    np.testing.assert_allclose(it.clique_mass.sum(axis=1), 1.0, rtol=1e-9)
     assert ((it.estimates > 0).any(axis=1) <= (it.losses.played > 0).any(axis=1)).all()
+    assert (it.baselines > 0.0).any() == (which == "practical")
     assert it.losses.best_arm == 1
+
+
+def test_the_rounds_of_the_default_reach_the_corners_of_its_proof() -> None:
+    states = Instances(0, full=False).practical_states
+    assert min(state.mass.min() for state in states) < 1e-7
+    assert sum(bool((state.excess > 0.0).any()) for state in states) > 5
+    assert sum(state.numbers.is_late(state.round) and state.best_mass >= 0.5 for state in states) > 20
+    assert min(state.round for state in states) == 1
+    assert {state.baseline for state in states} >= {0.0, 0.75}

@@ -1,4 +1,4 @@
-"""``allworlds verify``: check every statement of the paper, as a table or as JSON lines."""
+"""``allworlds verify``: check every statement of the paper and of our own proofs, as a table or as JSON lines."""
 
 from __future__ import annotations
 
@@ -31,8 +31,9 @@ def verify(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per statement.")] = False,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer and smaller instances.")] = False,
 ) -> None:
-    """Check every lemma and theorem of the paper on fresh random instances and real trajectories.
+    """Check every lemma and theorem, of the paper and our own, on fresh random instances and real trajectories.
 
+    Theorems A, B and C, about the sharp and the default constants, are among them, with each step of their proofs.
     Prints each statement with its left side, right side and slack. The exit code is 1 if one fails.
     """
     with sentences():

@@ -1,4 +1,4 @@
-"""``allworlds verify``: every statement of the paper, checked where it could fail."""
+"""``allworlds verify``: every statement of the paper and of our own proofs, checked where it could fail."""
 
 from allworlds.workflows.verify.verdict import Verdict, verify
 

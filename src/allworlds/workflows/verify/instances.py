@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.ftrl import Constants
 from allworlds.graphs import CliqueCover, clique_cover, disjoint_cliques
 from allworlds.theory import Round, round_state
-from allworlds.workflows.verify.random_rounds import random_round
+from allworlds.theory.practical_rounds import PracticalRound
+from allworlds.workflows.verify.random_rounds import constants_of, random_practical_round, random_round
 from allworlds.workflows.verify.trajectories import WORLDS, Trajectory, World, make_losses, run
 
 Array = NDArray[np.float64]
+Made = TypeVar("Made")
 
 LONG_HORIZON = 1800
-LONG_COVER = {"paper": (10, 10), "sharp": (2, 5)}
+LONG_COVER = {"paper": (10, 10), "sharp": (2, 5), "practical": (2, 5)}
 """100 arms, so that N T >= 3^11 and the paper's theorems speak; 10 arms, so that the sharp ones say something."""
+LONG_STREAM = {"paper": 7, "sharp": 8, "practical": 16}
 
 
 class Instances:
@@ -27,10 +30,25 @@ class Instances:
     def __init__(self, seed: int, *, full: bool) -> None:
         self.full = full
         self._seed = seed
+        self._made: dict[str, Any] = {}
 
     def rng(self, stream: int) -> np.random.Generator:
         """An own generator for each purpose, so that no statement moves another's instances."""
         return np.random.default_rng([self._seed, stream])
+
+    def once(self, key: str, make: Callable[[], Made]) -> Made:
+        """What was made under this key, or ``make()`` if it is the first to be asked for."""
+        if key not in self._made:
+            self._made[key] = make()
+        made: Made = self._made[key]
+        return made
+
+    def often(self, which: str, world: str, few: int) -> int:
+        """How many runs a mean is taken of: ``few``, or four times as many.
+
+        Also where corruption meets the default: there, the regret of a run goes from below 0 to three times its mean.
+        """
+        return few * (4 if self.full or (which, world) == ("practical", "corrupted") else 1)
 
     @cached_property
     def conditionals(self) -> list[Array]:
@@ -45,10 +63,12 @@ class Instances:
         rng = self.rng(2)
         return [(cover, self._point(cover, rng)) for cover in self._covers(rng, 100 if self.full else 20)]
 
-    def states(self, which: str) -> list[Round]:
-        """Rounds with the ``paper`` or the ``sharp`` constants, or with ``both``."""
+    def states(self, which: str) -> list[Any]:
+        """Rounds with the ``paper`` or the ``sharp`` constants, or with ``both``; or ``practical`` ones."""
         if which == "both":
             return [*self.paper_states, *self.sharp_states]
+        if which == "practical":
+            return self.practical_states
         return self.paper_states if which == "paper" else self.sharp_states
 
     @cached_property
@@ -62,6 +82,13 @@ class Instances:
         return [*self._random_states("sharp", 4), *self._states_of(self.short_sharp)]
 
     @cached_property
+    def practical_states(self) -> list[PracticalRound]:
+        """The same with the default constants; more of them, because many steps speak of few rounds."""
+        rng = self.rng(9)
+        anywhere = [random_practical_round(rng) for _ in range(600 if self.full else 150)]
+        return [*anywhere, *(it.rounds[t] for it in self.short_practical for t in self._some(it))]
+
+    @cached_property
     def short_paper(self) -> list[Trajectory]:
         """Short runs with the paper's constants, one a world."""
         return self._short("paper", 5)
@@ -72,14 +99,13 @@ class Instances:
         return self._short("sharp", 6)
 
     @cached_property
-    def long_paper(self) -> dict[World, list[Trajectory]]:
-        """Runs with ``N T >= 3^11``, where the paper's theorems speak; several seeds a world."""
-        return self._long("paper", 7)
+    def short_practical(self) -> list[Trajectory]:
+        """Short runs with the default constants, one a world."""
+        return self._short("practical", 15)
 
-    @cached_property
-    def long_sharp(self) -> dict[World, list[Trajectory]]:
-        """The same with sharp constants."""
-        return self._long("sharp", 8)
+    def long(self, which: str) -> dict[World, list[Trajectory]]:
+        """Longer runs with the ``paper``, ``sharp`` or ``practical`` constants; several seeds a world."""
+        return self.once(f"long {which}", lambda: self._long(which, LONG_STREAM[which]))
 
     def _covers(self, rng: np.random.Generator, count: int) -> Iterator[CliqueCover]:
         for _ in range(count):
@@ -93,9 +119,6 @@ class Instances:
             p[clique] = y / y.sum() * 10.0 ** rng.uniform(-4.0, 0.0)
         return p
 
-    def _constants(self, name: str, cover: CliqueCover, horizon: int) -> Constants:
-        return Constants.paper(cover, horizon) if name == "paper" else Constants.sharp(cover)
-
     def _random_states(self, which: str, stream: int) -> Iterator[Round]:
         rng = self.rng(stream)
         for _ in range(100 if self.full else 40):  # so many that each condition of a lemma is met by some
@@ -105,12 +128,15 @@ class Instances:
         rng = self.rng(stream)
         horizon = 150 if self.full else 40
         cover = clique_cover(disjoint_cliques([1, 2, 4]))
-        constants = self._constants(name, cover, horizon)
+        constants = constants_of(name, cover, horizon)
         return [run(cover, constants, make_losses(world, 7, horizon, 0.4, 5, rng), rng) for world in WORLDS]
+
+    def _some(self, it: Trajectory) -> list[int]:
+        return [0, 1, 2, *range(3, len(it.rates), 1 if self.full else 4)]
 
     def _states_of(self, trajectories: list[Trajectory]) -> Iterator[Round]:
         for it in trajectories:
-            for t in [0, 1, 2, *range(3, len(it.rates), 1 if self.full else 4)]:
+            for t in self._some(it):
                 yield round_state(
                     it.cover,
                     it.cumulative_losses[t],
@@ -123,11 +149,11 @@ class Instances:
     def _long(self, name: str, stream: int) -> dict[World, list[Trajectory]]:
         rng = self.rng(stream)
         cover = clique_cover(disjoint_cliques(*LONG_COVER[name]))
-        constants = self._constants(name, cover, LONG_HORIZON)
+        constants = constants_of(name, cover, LONG_HORIZON)
         return {
             world: [
                 run(cover, constants, make_losses(world, cover.n_arms, LONG_HORIZON, 0.25, 2, rng), rng)
-                for _ in range(4 if self.full else 1)
+                for _ in range(self.often(name, world, 1))
             ]
             for world in WORLDS
         }

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import TypeVar
 
-from allworlds.theory import Check, Round
+from allworlds.theory import Check
 from allworlds.workflows.verify.instances import Instances
+
+State = TypeVar("State")
 
 
 @dataclass(frozen=True)
@@ -20,16 +23,16 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Statement:
-    """A sentence of the paper with the checks that could refute it."""
+    """A sentence of a proof with the checks that could refute it."""
 
     text: str
     label: str
-    """The paper's label, or a step of ``docs/sharp_constants.md``."""
+    """The paper's label, or a step of ``docs/sharp_constants.md`` or ``docs/default_proof.md``."""
     check: Callable[[Instances], Iterable[Outcome | Check]]
 
 
 def each_round(
-    function: Callable[[Round], Check], which: str, where: Callable[[Round], bool] = lambda state: True
+    function: Callable[[State], Check], which: str, where: Callable[[State], bool] = lambda state: True
 ) -> Callable[[Instances], Iterable[Check]]:
     """A statement about one round, on every recorded round that satisfies its condition."""
 

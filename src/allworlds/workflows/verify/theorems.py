@@ -1,8 +1,9 @@
-"""The regret theorems on real runs, the paper's and the sharp ones."""
+"""The regret theorems on real runs: the paper's, the sharp ones and those of the default."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +25,7 @@ def _on_runs(
     """Compare the regret of the runs in a world, their mean standing for the expectation, with a bound."""
 
     def check(instances: Instances) -> Iterator[Outcome]:
-        runs = (instances.long_paper if which == "paper" else instances.long_sharp)[world]
+        runs = instances.long(which)[world]
         promise = bound(world, runs)
         if promise.applies:
             yield Outcome(Check("regret <= bound", "", regret(runs), promise.value), promise.vacuous)
@@ -38,7 +39,7 @@ def against_the_best(runs: Runs) -> float:
 
 
 def against_i_star(runs: Runs) -> float:
-    """Regret against ``i*``, the best arm of the clean means, on the losses as played: what Theorem B speaks of."""
+    """Regret against ``i*``, the best arm of the clean means, on the losses as played, as in Theorems B and C."""
     return float(np.mean([_lost(it) - it.losses.played[:, it.losses.best_arm].sum() for it in runs]))
 
 
@@ -75,8 +76,8 @@ def _theorem_2(world: World, runs: Runs) -> Bound:
     )
 
 
-def _sharp_general(world: World, runs: Runs) -> Bound:
-    return theory.sharp_general_bound(
+def _general(which: str, world: World, runs: Runs) -> Bound:
+    return bound_of(which, "general")(
         runs[0].cover.sizes,
         _mean([it.clique_mass for it in runs]),
         _mean([it.others(it.distributions) for it in runs]),
@@ -85,14 +86,21 @@ def _sharp_general(world: World, runs: Runs) -> Bound:
     )
 
 
-def _sharp_adversarial(world: World, runs: Runs) -> Bound:
-    return theory.sharp_adversarial_bound(runs[0].cover.sizes, len(runs[0].rates))
+def _adversarial(which: str, world: World, runs: Runs) -> Bound:
+    return bound_of(which, "adversarial")(runs[0].cover.sizes, len(runs[0].rates))
 
 
-def _sharp_corrupted(world: World, runs: Runs) -> Bound:
+def _corrupted(which: str, world: World, runs: Runs) -> Bound:
     cover, horizon = runs[0].cover, len(runs[0].rates)
     gaps = clique_gaps(runs[0].losses.means, cover)
-    return theory.sharp_corrupted_bound(cover.sizes, gaps, _best_clique(runs), horizon, _corruption(world, runs))
+    best_clique, spent = _best_clique(runs), _corruption(world, runs)
+    return bound_of(which, "corrupted")(cover.sizes, gaps, best_clique, horizon, spent)
+
+
+def bound_of(which: str, part: str) -> Callable[..., Bound]:
+    """A bound of Theorem B (``sharp``) or C (``practical``): they take the same numbers."""
+    bound: Callable[..., Bound] = getattr(theory, f"{which}_{part}_bound")
+    return bound
 
 
 def _largest_gap(world: World, runs: Runs) -> float:
@@ -117,10 +125,19 @@ def _statements(
         yield Statement(f"{text}, {world}", f"{label}/{world}", _on_runs(which, bound, world, regret))
 
 
+def _three_parts(name: str, which: str) -> Iterator[Statement]:
+    """Theorem B or C."""
+    text, label = f"Theorem {name}", f"theorem-{name.lower()}"
+    yield from _statements(f"{text} (i), general", f"{label}-i", which, partial(_general, which), against_i_star)
+    yield from _statements(f"{text} (ii), any losses", f"{label}-ii", which, partial(_adversarial, which))
+    yield from _statements(
+        f"{text} (iii), corrupted", f"{label}-iii", which, partial(_corrupted, which), against_i_star
+    )
+
+
 STATEMENTS = (
     *_statements("Theorem 2", "thm:graph-regret-bound", "paper", _theorem_2),
     *_statements("Theorem 1", "thm:reg-corrupted-full", "paper", _theorem_1),
-    *_statements("Theorem B (i), general", "theorem-b-i", "sharp", _sharp_general, against_i_star),
-    *_statements("Theorem B (ii), sqrt(KT)", "theorem-b-ii", "sharp", _sharp_adversarial),
-    *_statements("Theorem B (iii), corrupted", "theorem-b-iii", "sharp", _sharp_corrupted, against_i_star),
+    *_three_parts("B", "sharp"),
+    *_three_parts("C", "practical"),
 )

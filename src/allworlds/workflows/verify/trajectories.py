@@ -1,21 +1,22 @@
 """Real runs of the learner, recorded whole, for checking theorems on them.
 
-Everything that the proofs speak of is kept: each round's distribution, losses, estimates and the half step of the
-clique that was drawn. That costs one more solved step a round, so these runs are short.
+Everything that the proofs speak of is there: each round's distribution, losses, estimates and the half step of the
+clique that was drawn. A half step is one more solved step a round, so it is solved only where it is asked for.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.ftrl import Constants, solve_ftrl
+from allworlds.ftrl import Constants
 from allworlds.graphs import CliqueCover
 from allworlds.learners import TsallisShannon
-from allworlds.theory.rounds import check_unbiased
+from allworlds.theory.practical_rounds import PracticalRound
 
 Array = NDArray[np.float64]
 World = Literal["stochastic", "adversarial", "corrupted"]
@@ -46,11 +47,38 @@ class Trajectory:
     distributions: Array
     cumulative_losses: Array
     """``Lhat_{t-1}``, what the round's step was solved for."""
-    estimates: Array
-    half_steps: Array
-    """``p_t^+`` of the clique that was drawn."""
-    rates: Array
-    """(T,) learning rates."""
+    drawn: NDArray[np.intp]
+    """(T,) the clique that was drawn."""
+    baselines: Array
+    """(T,) what was taken off the losses; 0 with the paper's and the sharp constants."""
+
+    @cached_property
+    def rates(self) -> Array:
+        """(T,) learning rates."""
+        return np.array([self.constants.learning_rate(t + 1) for t in range(len(self.drawn))])
+
+    @cached_property
+    def rounds(self) -> list[PracticalRound]:
+        """(T,) each round as the proof of Theorem C sees it."""
+        highest = np.maximum.accumulate(self.baselines).tolist()
+        known = zip(self.baselines.tolist(), highest, self.cumulative_losses, self.losses.played, strict=True)
+        best = self.losses.best_arm
+        return [PracticalRound(self.cover, self.constants, t, *of, best) for t, of in enumerate(known, start=1)]
+
+    @cached_property
+    def estimates(self) -> Array:
+        """``lhat_t`` of the clique that was drawn, from its definition and not from what the learner added."""
+        each = range(len(self.drawn))
+        if not self.constants.is_unbiased:
+            return np.array([self.rounds[t].estimates[self.drawn[t]] for t in each])
+        seen = np.asarray(self.cover.owner) == self.drawn[:, None]
+        return np.where(seen, self.losses.played / self.clique_mass[each, self.drawn][:, None], 0.0)
+
+    @cached_property
+    def half_steps(self) -> Array:
+        """``p_t^+`` of the clique that was drawn."""
+        after = self.cumulative_losses + self.estimates
+        return np.array([it.solve(losses).distribution for it, losses in zip(self.rounds, after, strict=True)])
 
     @property
     def clique_mass(self) -> Array:
@@ -88,20 +116,16 @@ def make_losses(world: World, n_arms: int, horizon: int, gap: float, best_arm: i
 
 
 def run(cover: CliqueCover, constants: Constants, losses: Losses, rng: np.random.Generator) -> Trajectory:
-    """Play Algorithm 1 on these losses and keep everything."""
-    check_unbiased(constants)
+    """Play the learner on these losses and keep everything."""
     learner = TsallisShannon(cover, constants)
     state = learner.init()
     horizon, n_arms = losses.played.shape
-    p, before, estimates, after = (np.zeros((horizon, n_arms)) for _ in range(4))
-    rates = np.empty(horizon)
+    p, before = np.empty((horizon, n_arms)), np.empty((horizon, n_arms))
+    drawn, baselines = np.empty(horizon, dtype=np.intp), np.empty(horizon)
     for t in range(horizon):
         p[t] = learner.distribution(state)
         before[t] = learner.cumulative_losses(state)
-        rates[t] = constants.learning_rate(t + 1)
         ticket = learner.draw(state, *rng.random(2).tolist())
-        seen = learner.observes(ticket.arm)
-        estimates[t, seen] = losses.played[t, seen] / ticket.clique_probability
-        after[t] = solve_ftrl(cover, before[t] + estimates[t], float(rates[t]), constants).distribution
-        learner.update(state, ticket, losses.played[t, seen])
-    return Trajectory(cover, constants, losses, p, before, estimates, after, rates)
+        drawn[t], baselines[t] = ticket.clique, ticket.baseline
+        learner.update(state, ticket, losses.played[t, learner.observes(ticket.arm)])
+    return Trajectory(cover, constants, losses, p, before, drawn, baselines)

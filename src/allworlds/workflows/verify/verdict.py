@@ -1,4 +1,4 @@
-"""Check every statement of the paper, and of the sharp constants, where it could fail.
+"""Check every statement of the paper, and of the sharp and the default constants, where it could fail.
 
 Each statement makes checks on random instances of the seed and on real trajectories, with the choice of the clique
 enumerated and the Hessian looked at over whole segments. Its verdict shows the check with the least room.
@@ -15,7 +15,7 @@ from typing import Literal, get_args
 from allworlds.errors import InvalidParameter
 from allworlds.graphs.checks import whole_number
 from allworlds.theory import Check
-from allworlds.workflows.verify import algorithm, proof, regulariser, sharp_proof, theorems, traces
+from allworlds.workflows.verify import algorithm, practical_proof, proof, regulariser, sharp_proof, theorems, traces
 from allworlds.workflows.verify.instances import LONG_HORIZON, Instances
 from allworlds.workflows.verify.shares import LEAST_SHARE
 from allworlds.workflows.verify.statement import Outcome, Statement
@@ -25,6 +25,7 @@ GROUPS = {
     "algorithm": algorithm.STATEMENTS,
     "proof": proof.STATEMENTS,
     "sharp proof": sharp_proof.STATEMENTS,
+    "default proof": practical_proof.STATEMENTS,
     f"theorems on runs of {LONG_HORIZON} rounds": theorems.STATEMENTS,
     f"theorems on played traces of {traces.HORIZON:,} rounds": traces.STATEMENTS,
 }
@@ -39,7 +40,7 @@ class Verdict:
 
     statement: str
     label: str
-    """The paper's label, or a step of ``docs/sharp_constants.md``."""
+    """The paper's label, or a step of ``docs/sharp_constants.md`` or ``docs/default_proof.md``."""
     group: str
     left: float
     right: float
