@@ -1,4 +1,4 @@
-"""``allworlds bench``: the table, JSON, files, and what is refused."""
+"""``scripts/bench``: the table, JSON, files, and what is refused."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 from typer.testing import CliRunner
 
-from allworlds.cli import app
-from allworlds.workflows.bench.config import QUICK, Size
+from speed.__main__ import app
+from speed.config import QUICK, Size
 
 RUNNER = CliRunner()
 
@@ -17,11 +17,11 @@ RUNNER = CliRunner()
 @pytest.fixture(autouse=True)
 def tiny(monkeypatch):
     scale = replace(QUICK, repeats=1, loops=(Size(10, 10, 30, 10),))
-    monkeypatch.setattr("allworlds.workflows.bench.QUICK", scale)
+    monkeypatch.setattr("speed.QUICK", scale)
 
 
 def test_the_table_shows_every_row_and_the_goals_that_were_measured():
-    answer = RUNNER.invoke(app, ["bench", "--quick", "--only", "rounds"], env={"COLUMNS": "120"})
+    answer = RUNNER.invoke(app, ["--quick", "--only", "rounds"], env={"COLUMNS": "120"})
     assert answer.exit_code == 0, answer.output
     for words in ("second floor", "lazy step", "exact step", "at most 1.5 times"):
         assert words in answer.output
@@ -30,7 +30,7 @@ def test_the_table_shows_every_row_and_the_goals_that_were_measured():
 
 def test_json_is_one_object_and_files_are_written(tmp_path):
     out = tmp_path / "out"
-    answer = RUNNER.invoke(app, ["bench", "--quick", "--only", "rounds", "--json", "--out", str(out)])
+    answer = RUNNER.invoke(app, ["--quick", "--only", "rounds", "--json", "--out", str(out)])
     assert answer.exit_code == 0, answer.output
     found = json.loads(answer.stdout)
     assert {row["size"] for row in found["rows"]} == {"10x10"}
@@ -47,6 +47,6 @@ def test_json_is_one_object_and_files_are_written(tmp_path):
     ],
 )
 def test_what_cannot_be_done_is_refused_in_a_sentence(options, sentence):
-    answer = RUNNER.invoke(app, ["bench", "--quick", *options])
+    answer = RUNNER.invoke(app, ["--quick", *options])
     assert answer.exit_code == 2
     assert sentence in answer.stderr

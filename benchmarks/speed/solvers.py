@@ -25,10 +25,10 @@ from allworlds.ftrl.solve import FTRLSolution, solve_ftrl
 from allworlds.graphs import CliqueCover, clique_cover, disjoint_cliques
 from allworlds.kernels.random import uniform_pair
 from allworlds.learners import TsallisShannon
-from allworlds.workflows.bench.child import ChildFailed, ask
-from allworlds.workflows.bench.config import GAP, Scale
-from allworlds.workflows.bench.rows import Row, median_row
 from allworlds.worlds import one_good_arm
+from speed.child import ChildFailed, ask
+from speed.config import GAP, Scale
+from speed.rows import Row, median_row
 
 Floats = NDArray[np.float64]
 LEAST = 1e-12

@@ -11,9 +11,9 @@ import tempfile
 import time
 from collections.abc import Iterator
 
-from allworlds.workflows.bench.child import environment
-from allworlds.workflows.bench.config import Scale
-from allworlds.workflows.bench.rows import Row, median_row, take_turns
+from speed.child import environment
+from speed.config import Scale
+from speed.rows import Row, median_row, take_turns
 
 PROGRAM = "from allworlds.cli import main; main()"
 RACES = {"allworlds race, six learners": [], "allworlds race, the default learner": ["--learner", "tsallis-shannon"]}

@@ -9,10 +9,10 @@ import time
 from collections.abc import Iterator
 
 from allworlds.simulation import play, play_many
-from allworlds.workflows.bench.child import command, environment
-from allworlds.workflows.bench.config import Scale, Size
-from allworlds.workflows.bench.loops import FIRST_FLOOR, LAZY, meeting
-from allworlds.workflows.bench.rows import Row, median_row, take_turns
+from speed.child import command, environment
+from speed.config import Scale, Size
+from speed.loops import FIRST_FLOOR, LAZY, meeting
+from speed.rows import Row, median_row, take_turns
 
 THREADS, PROCESSES = "two threads", "two null processes"
 

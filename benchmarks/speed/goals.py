@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from allworlds.workflows.bench.loops import EXACT, LAZY, SECOND_FLOOR
-from allworlds.workflows.bench.rows import Row, ratio, value_of
-from allworlds.workflows.bench.start import RACES
-from allworlds.workflows.bench.threads import PROCESSES, THREADS
+from speed.loops import EXACT, LAZY, SECOND_FLOOR
+from speed.rows import Row, ratio, value_of
+from speed.start import RACES
+from speed.threads import PROCESSES, THREADS
 
 
 @dataclass(frozen=True)

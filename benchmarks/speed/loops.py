@@ -10,11 +10,11 @@ import numpy as np
 from allworlds.graphs import clique_cover, disjoint_cliques
 from allworlds.learners import Learner, TsallisShannon
 from allworlds.simulation import play
-from allworlds.simulation.exact_step import ExactStep
-from allworlds.simulation.floors import Null, Toll
-from allworlds.workflows.bench.config import GAP, Scale, Size
-from allworlds.workflows.bench.rows import Row, Task, median_row, take_turns
 from allworlds.worlds import World, one_good_arm
+from speed.config import GAP, Scale, Size
+from speed.exact_step import ExactStep
+from speed.floors import Null, Toll
+from speed.rows import Row, Task, median_row, take_turns
 
 FIRST_FLOOR, SECOND_FLOOR, LAZY, EXACT = "first floor (null)", "second floor", "lazy step", "exact step"
 KINDS: dict[str, Any] = {FIRST_FLOOR: Null, SECOND_FLOOR: Toll, LAZY: TsallisShannon, EXACT: ExactStep}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from allworlds.workflows.bench.config import FULL, QUICK, Scale
-from allworlds.workflows.bench.result import BenchResult, read_page, write_result
-from allworlds.workflows.bench.run import PARTS, run_bench
+from speed.config import FULL, QUICK, Scale
+from speed.result import BenchResult, read_page, write_result
+from speed.run import PARTS, run_bench
 
 __all__ = ["FULL", "PARTS", "QUICK", "BenchResult", "Scale", "read_page", "run_bench", "write_result"]

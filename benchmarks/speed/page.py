@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from allworlds.workflows.bench.loops import LAZY, SECOND_FLOOR
-from allworlds.workflows.bench.result import BenchResult
-from allworlds.workflows.bench.rows import Row, ratio, value_of
+from speed.loops import LAZY, SECOND_FLOOR
+from speed.result import BenchResult
+from speed.rows import Row, ratio, value_of
 
 QUIET = 0.5
 """A load average before the run up to which the machine was the benchmark's own."""

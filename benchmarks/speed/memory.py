@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from allworlds.simulation import play
-from allworlds.workflows.bench.child import ask
-from allworlds.workflows.bench.config import Scale, Size
-from allworlds.workflows.bench.loops import FIRST_FLOOR, LAZY, meeting
-from allworlds.workflows.bench.rows import Row, median_row, take_turns
+from speed.child import ask
+from speed.config import Scale, Size
+from speed.loops import FIRST_FLOOR, LAZY, meeting
+from speed.rows import Row, median_row, take_turns
 
 MEGABYTE = 1e6
 

@@ -10,9 +10,9 @@ from typing import Any
 
 from allworlds.errors import InvalidParameter
 from allworlds.experiments.files import open_folder, write_whole
-from allworlds.workflows.bench.goals import Goal
-from allworlds.workflows.bench.loops import EXACT, LAZY, SECOND_FLOOR
-from allworlds.workflows.bench.rows import Row
+from speed.goals import Goal
+from speed.loops import EXACT, LAZY, SECOND_FLOOR
+from speed.rows import Row
 
 PEERS = ("scipy", "cvxpy", "SMPyBandits", "river", "mabwiser", "vowpalwabbit")
 BEGIN, END = "<!-- bench: begin -->", "<!-- bench: end -->"
@@ -52,9 +52,9 @@ def peer_versions() -> dict[str, str]:
 
 def write_result(result: BenchResult, out: str | Path, page: str | Path | None = None) -> tuple[Path, ...]:
     """Write ``bench.md``, ``bench.json`` and ``bench.svg`` into a folder, and the table between the marks of a page."""
-    from allworlds.reporting.bench_figure import bench_figure
     from allworlds.reporting.canvas import save
-    from allworlds.workflows.bench.page import as_markdown
+    from speed.figure import bench_figure
+    from speed.page import as_markdown
 
     text = as_markdown(result)
     fresh = None if page is None else _with_table(Path(page), text)

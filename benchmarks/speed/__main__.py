@@ -1,4 +1,8 @@
-"""``allworlds bench``: how fast a round is, beside floors, solvers and other packages."""
+"""How fast a round is, beside floors, solvers and other packages.
+
+scripts/bench                  everything, into benchmarks/results/ and docs/speed.md; options may follow
+scripts/bench speed --quick    a quick look that writes nothing
+"""
 
 from __future__ import annotations
 
@@ -14,8 +18,8 @@ from allworlds.cli.sentences import sentences
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from allworlds.workflows.bench import BenchResult
-    from allworlds.workflows.bench.goals import Goal
+    from speed import BenchResult
+    from speed.goals import Goal
 
 
 def bench(
@@ -40,7 +44,7 @@ def bench(
     """
     with sentences():
         from allworlds.errors import InvalidParameter
-        from allworlds.workflows.bench import FULL, QUICK, read_page, run_bench, write_result
+        from speed import FULL, QUICK, read_page, run_bench, write_result
 
         if page is not None and out is None:
             raise InvalidParameter(f"'{page}' shows the figure of a folder; give --out too")
@@ -77,7 +81,7 @@ def _rows(result: BenchResult) -> Table:
     from rich.table import Table
     from rich.text import Text
 
-    from allworlds.workflows.bench.page import TITLES, amount, compared, number
+    from speed.page import TITLES, amount, compared, number
 
     table = Table("what", "K x size", box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
     for name in ("median", "ratio"):
@@ -99,7 +103,7 @@ def _goals(goals: list[Goal]) -> Table:
     from rich.table import Table
     from rich.text import Text
 
-    from allworlds.workflows.bench.page import number
+    from speed.page import number
 
     table = Table("goal", "wanted", box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
     table.add_column("measured", justify="right", no_wrap=True)
@@ -109,3 +113,12 @@ def _goals(goals: list[Goal]) -> Table:
         verdict = Text(goal.verdict, style=styles[goal.reached])
         table.add_row(Text(goal.work), Text(goal.wanted), number(goal.measured), verdict)
     return table
+
+
+app = typer.Typer(
+    add_completion=False, pretty_exceptions_enable=False, context_settings={"help_option_names": ["-h", "--help"]}
+)
+app.command()(bench)
+
+if __name__ == "__main__":
+    app()

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 from allworlds.agents import Agent
 from allworlds.graphs import clique_cover, disjoint_cliques
 from allworlds.learners import TsallisShannon
-from allworlds.workflows.bench.child import ChildFailed, ask
-from allworlds.workflows.bench.config import GAP, Scale
-from allworlds.workflows.bench.numpy_tsallis_inf import NumpyTsallisInf
-from allworlds.workflows.bench.rows import Row, median_row, take_turns
+from speed.child import ChildFailed, ask
+from speed.config import GAP, Scale
+from speed.numpy_tsallis_inf import NumpyTsallisInf
+from speed.rows import Row, median_row, take_turns
 
 Play = Callable[[], None]
 

@@ -8,16 +8,16 @@ from collections.abc import Callable, Iterator, Sequence
 
 from allworlds.experiments.machine import machine, versions
 from allworlds.specs import nearest
-from allworlds.workflows.bench.config import FULL, Scale
-from allworlds.workflows.bench.goals import judge
-from allworlds.workflows.bench.loops import time_growth, time_loops
-from allworlds.workflows.bench.memory import measure_memory
-from allworlds.workflows.bench.result import BenchResult, peer_versions
-from allworlds.workflows.bench.rivals import time_rivals
-from allworlds.workflows.bench.rows import Row
-from allworlds.workflows.bench.solvers import time_solvers
-from allworlds.workflows.bench.start import time_starts
-from allworlds.workflows.bench.threads import measure_threads
+from speed.config import FULL, Scale
+from speed.goals import judge
+from speed.loops import time_growth, time_loops
+from speed.memory import measure_memory
+from speed.result import BenchResult, peer_versions
+from speed.rivals import time_rivals
+from speed.rows import Row
+from speed.solvers import time_solvers
+from speed.start import time_starts
+from speed.threads import measure_threads
 
 OnProgress = Callable[[int, int, str], None]
 PARTS: dict[str, Callable[[Scale], Iterator[Row]]] = {
@@ -37,7 +37,7 @@ def run_bench(
     """Every part, or some by name; ``on_progress(done, total, part)`` is called before each.
 
     >>> from dataclasses import replace
-    >>> from allworlds.workflows.bench.config import Size
+    >>> from speed.config import Size
     >>> tiny = replace(FULL, name="tiny", repeats=1, loops=(Size(2, 2, 10, 10),))
     >>> [row.name for row in run_bench(tiny, ["rounds"]).rows]
     ['first floor (null)', 'second floor', 'lazy step', 'exact step']
