@@ -1,7 +1,7 @@
 """What is measured in a process of its own, started by :func:`ask` or :func:`command`.
 
 A process of its own has its own memory, its own threads and one core's worth of BLAS; a rival that crashes or never
-ends takes only itself along. Every answer is one line of JSON.
+ends stops only itself. Every answer is one line of JSON.
 """
 
 from __future__ import annotations
@@ -56,11 +56,11 @@ def main(arguments: list[str]) -> None:
     """Do the work and print the answer."""
     work, rest = arguments[0], arguments[1:]
     if work == "memory":
-        from speed.memory import own_peak
+        from speed.loops import own_peak
 
         answer: Any = own_peak(*rest)
     elif work == "loop":
-        from speed.threads import serve
+        from speed.processes import serve
 
         serve(*rest)
         return

@@ -5,7 +5,7 @@ The step is that of 10 x 10 after some rounds of a real run; the solvers start f
 cvxpy accepts a problem only if its rules prove it convex. A clique's term is ``-(alpha q + S) / sqrt(q)`` where
 ``S = -sum p log(p / q)`` is concave. The rules know ``S``, and they know ``sqrt(q)``; but the quotient is convex only
 because numerator and denominator belong together, which no rule sees. With a new variable ``u`` for the quotient and
-``r = alpha q + S`` it needs ``u sqrt(q) <= r``, which is no convex set. The forms tried are below; should a version
+``r = alpha q + S`` it needs ``u sqrt(q) <= r``, which is not a convex set. The forms tried are below; should a version
 accept one, its row says so.
 """
 

@@ -11,14 +11,12 @@ import pytest
 from allworlds.errors import InvalidParameter
 from allworlds.ftrl.regularizer import log_barrier, tsallis_shannon
 from allworlds.graphs import clique_cover, disjoint_cliques
-from speed import FULL, QUICK, run_bench, write_result
 from speed.child import ChildFailed, ask
-from speed.config import Size
-from speed.goals import judge
-from speed.numpy_tsallis_inf import NumpyTsallisInf
-from speed.page import as_markdown
-from speed.rivals import RIVALS, Rival, time_rivals
-from speed.rows import Row
+from speed.config import FULL, QUICK, Size
+from speed.page import as_markdown, write_result
+from speed.rivals import RIVALS, NumpyTsallisInf, Rival, time_rivals
+from speed.rows import Row, judge
+from speed.run import run_bench
 from speed.solvers import Step, scipy_solver, time_solvers
 
 TINY = replace(
