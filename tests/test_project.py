@@ -14,7 +14,7 @@ import pytest
 
 import allworlds
 
-COMMANDS = ("race", "run", "resume", "status", "report", "verify", "figure", "cover", "bench")
+COMMANDS = ("race", "run", "resume", "status", "report", "verify", "figure", "cover")
 ROOT = Path(__file__).resolve().parent.parent
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
@@ -36,10 +36,7 @@ def test_importing_the_package_loads_nothing_heavy():
     [
         ["--help"],
         ["--version"],
-        *(
-            [name, "--help"]
-            for name in ["race", "run", "resume", "status", "report", "verify", "figure", "cover", "bench"]
-        ),
+        *([name, "--help"] for name in COMMANDS),
     ],
 )
 def test_help_and_version_load_neither_numpy_nor_numba_nor_matplotlib(arguments):

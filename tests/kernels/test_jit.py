@@ -42,11 +42,75 @@ print(json.dumps({
 """
 
 
-def run(root: Path, **environment: str) -> dict:
+# A loop of the package that calls the kernels of whatever learner it is given, as simulation/play.py does.
+LOOP = """
+from allworlds.kernels.jit import lean_jit
+from allworlds.learners.dispatch import draw
+
+
+@lean_jit
+def first_arm(state):
+    return draw(state, 0.0, 0.0).arm
+"""
+PLAY = """
+import json
+import sys
+import numpy as np
+import allworlds
+from allworlds.learners.dispatch import own_sight
+from allworlds.simulation.loop import first_arm
+
+if sys.argv[1] == "guest":
+    from guest.learner import State
+else:
+    from allworlds.learners.uniform import State
+answer = first_arm(State(np.array([1.0]), own_sight(2)))
+hits, misses = (sum(counts.values()) for counts in (first_arm.stats.cache_hits, first_arm.stats.cache_misses))
+print(json.dumps({"package": allworlds.__file__, "answer": answer, "hits": hits, "misses": misses}))
+"""
+
+# A learner outside the package: a package of its own, whose kernels live in two files.
+GUEST = """
+from typing import NamedTuple
+import numpy as np
+from allworlds.kernels.jit import lean_jit
+from allworlds.learners.dispatch import Sight, serves
+from allworlds.learners.uniform import Ticket
+from guest.arms import favourite
+
+
+class State(NamedTuple):
+    clock: np.ndarray
+    sight: Sight
+
+
+@lean_jit
+def draw(state, first, second):
+    return Ticket(favourite(), 1.0, 1)
+
+
+@lean_jit
+def update(state, ticket, losses):
+    state.clock[0] += 1.0
+
+
+serves(State, draw, update, lambda state: state.sight)
+"""
+FAVOURITE = """
+from allworlds.kernels.jit import lean_jit
+
+
+@lean_jit
+def favourite():
+    return {arm}
+"""
+
+
+def run(root: Path, program: str = PROGRAM, *arguments: str, **environment: str) -> dict:
     """The program's answer with the package in ``root``, whatever the surrounding process was told."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_")}
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM],
+        [sys.executable, "-c", program, *arguments],
         env=inherited | {"PYTHONPATH": str(root)} | environment,
         cwd=root,
         capture_output=True,
@@ -67,6 +131,17 @@ def copy(tmp_path):
     source = Path(allworlds.__file__).parent
     shutil.copytree(source, tmp_path / "allworlds", ignore=shutil.ignore_patterns("__pycache__"))
     return tmp_path
+
+
+@pytest.fixture
+def guest(copy):
+    """A learner beside the copy of the package, and in the copy a loop that can play it."""
+    (copy / "allworlds" / "simulation" / "loop.py").write_text(LOOP, encoding="utf-8")
+    guest = copy / "guest"
+    guest.mkdir()
+    for name, text in {"__init__": "", "learner": GUEST, "arms": FAVOURITE.format(arm=1)}.items():
+        (guest / f"{name}.py").write_text(text, encoding="utf-8")
+    return guest
 
 
 def test_a_change_in_a_called_module_is_noticed_and_no_change_compiles_nothing(copy):
@@ -94,6 +169,24 @@ def test_a_change_in_a_called_module_is_noticed_and_no_change_compiles_nothing(c
     assert fourth["answer"] == third["answer"]
     assert (fourth["hits"], fourth["misses"]) == (1, 0)
     assert compiled_files(copy) == written
+
+
+def test_a_learner_from_outside_is_found_again_and_its_own_changes_are_noticed_too(copy, guest):
+    def played(who: str) -> tuple[int, int, int]:
+        report = run(copy, PLAY, who)
+        return report["answer"], report["hits"], report["misses"]
+
+    assert [played("guest"), played("guest")] == [(1, 0, 1), (1, 1, 0)]
+    (guest / "arms.py").write_text(FAVOURITE.format(arm=10), encoding="utf-8")  # the loop's own package is as it was
+    assert played("guest") == (10, 0, 1)
+
+
+def test_a_process_that_cannot_import_a_guest_keeps_what_the_package_compiled(copy, guest):
+    run(copy, PLAY, "uniform")
+    run(copy, PLAY, "guest")
+    guest.rename(copy / "gone")
+    alone = run(copy, PLAY, "uniform")
+    assert (alone["answer"], alone["hits"], alone["misses"]) == (0, 1, 0)
 
 
 def test_with_jit_disabled_kernels_are_plain_python_and_nothing_is_compiled(copy):

@@ -13,7 +13,6 @@ from typing import Annotated
 import typer
 
 from allworlds import __version__
-from allworlds.cli.bench import bench
 from allworlds.cli.cover import cover
 from allworlds.cli.experiments import experiments, report, resume, run, status, verify_results
 from allworlds.cli.figure import figure
@@ -30,7 +29,7 @@ app = typer.Typer(
 )
 COMMANDS = (
     *(race, cover, run, resume, status, report, verify_results, experiments),
-    *(learners, worlds, graphs, verify, figure, bench),
+    *(learners, worlds, graphs, verify, figure),
 )
 for command in COMMANDS:
     app.command()(command)

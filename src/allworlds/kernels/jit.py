@@ -5,6 +5,10 @@ another file keeps running the old code after that other file has changed, silen
 is also stamped with a digest of the sources of *all* rooms that kernels live in or may call: any change
 there compiles again, no change never does. The rooms above play and agents compile nothing and do not count.
 
+A learner from outside the package, such as the floors of ``benchmarks/speed``, is a guest: code compiled for it, or by
+it, is kept in files of its own that are also stamped with the guest's sources. Processes that cannot import the guest
+never open these files.
+
 Kernels release the GIL (seeds run in threads of one process) and follow IEEE arithmetic exactly: no
 ``fastmath``, and a division by zero is an infinity, not an exception.
 """
@@ -14,13 +18,14 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
 from numba.core import config
-from numba.core.caching import CompileResultCacheImpl, FunctionCache
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -38,6 +43,20 @@ def source_digest() -> str:
         if place.parts[0] not in WITHOUT_KERNELS:
             digest.update(str(place).encode())
             digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+@functools.cache
+def guest_digest(name: str) -> str | None:
+    """Digest of all sources of a package outside this one, or of a single module; None where there is no file."""
+    file = getattr(sys.modules.get(name), "__file__", None)
+    if file is None:
+        return None
+    path = Path(file)
+    digest = hashlib.sha256()
+    for source in sorted(path.parent.rglob("*.py")) if path.name == "__init__.py" else [path]:
+        digest.update(str(source).encode())
+        digest.update(source.read_bytes())
     return digest.hexdigest()
 
 
@@ -82,9 +101,39 @@ class _StampedCache(FunctionCache):  # type: ignore[misc]
 
     _impl_class = _StampedImpl
 
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        self._own_file: IndexDataCacheFile = self._cache_file
+
     def load_overload(self, sig: Any, target_context: Any) -> Any:
+        if not self._choose_file(sig):
+            return None
         try:
             return super().load_overload(sig, target_context)
         except Exception:  # an index may name a class that is no more, or be cut short
             self.flush()
             return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        if self._choose_file(sig):
+            super().save_overload(sig, data)
+
+    def _choose_file(self, sig: Any) -> bool:
+        """Turn to the files of this signature's guests; False where a guest has no sources to watch."""
+        modules = {self._py_func.__module__, *(found.__module__ for found in _classes_in(sig))}
+        guests = sorted({module.partition(".")[0] for module in modules} - {PACKAGE.name})
+        digests = [guest_digest(guest) for guest in guests]
+        if guests:
+            name, stamp = ".".join([self._impl.filename_base, *guests]), (self._own_file._source_stamp, *digests)
+            self._cache_file = IndexDataCacheFile(self._cache_path, name, stamp)
+        else:
+            self._cache_file = self._own_file
+        return None not in digests
+
+
+def _classes_in(sig: Any) -> Iterator[type]:
+    """The classes of all named tuples in the types of a signature, however deep."""
+    if hasattr(sig, "instance_class"):
+        yield sig.instance_class
+    for part in sig if isinstance(sig, tuple) else getattr(sig, "types", ()):
+        yield from _classes_in(part)

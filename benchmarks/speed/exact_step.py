@@ -1,9 +1,9 @@
 """The paper's learner with every step solved from all arms: the yardstick of the lazy step.
 
 It is the learner of ``learners/tsallis_shannon.py`` in all but how a round's step is found: here Newton's method reads
-the losses of all ``N`` arms a few times a round (``ftrl/clique_mass.py``), as :func:`~allworlds.solve_ftrl` does, only
-that it starts from the last round's answer. The lazy step must give the same masses, and be faster. It is not in the
-registry: there is nothing that it does better.
+the losses of all ``N`` arms a few times a round (``ftrl/clique_mass.py``), as :func:`~allworlds.solve_ftrl` does, but
+starts from the last round's answer. The lazy step must give the same masses, and be faster. It is not in the registry:
+there is nothing that it does better.
 """
 
 from __future__ import annotations

@@ -12,19 +12,20 @@ from collections.abc import Callable, Iterator
 from random import Random
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from allworlds.agents import Agent
 from allworlds.graphs import clique_cover, disjoint_cliques
 from allworlds.learners import TsallisShannon
-from allworlds.workflows.bench.child import ChildFailed, ask
-from allworlds.workflows.bench.config import GAP, Scale
-from allworlds.workflows.bench.numpy_tsallis_inf import NumpyTsallisInf
-from allworlds.workflows.bench.rows import Row, median_row, take_turns
+from speed.child import ChildFailed, ask
+from speed.config import GAP, Scale
+from speed.rows import Row, median_row, take_turns
 
 Play = Callable[[], None]
 
 
 class Rival(NamedTuple):
-    """How to make one that plays a round a call, and how many cliques of how many arms it is given."""
+    """How to make a function that plays one round per call, and how many cliques of how many arms it is given."""
 
     make: Callable[[int, int], Play]
     n_cliques: int = 10
@@ -72,6 +73,47 @@ def bernoulli(n_arms: int) -> Callable[[int], float]:
     random, means = Random(1), [0.5 + GAP / 2] * n_arms
     means[0] = 0.5 - GAP / 2
     return lambda arm: float(random.random() < means[arm])
+
+
+class NumpyTsallisInf:
+    """Tsallis-INF in plain NumPy, as one would write it in an afternoon [Zimmert and Seldin 2021].
+
+    It follows the regularised leader with the 1/2-Tsallis entropy on bandit feedback.
+
+    ``w_i = 4 / (eta (L_i - x))^2`` with ``x`` such that they sum to one, by Newton's method from the last ``x``;
+    ``eta = 2 / sqrt(t)``.
+
+    >>> learner = NumpyTsallisInf(4)
+    >>> learner.observe(2, 1.0)
+    >>> learner.weights.round(3).tolist()
+    [0.318, 0.318, 0.047, 0.318]
+    """
+
+    def __init__(self, n_arms: int, seed: int = 1) -> None:
+        self.losses = np.zeros(n_arms)
+        self.round = 1
+        self.random = np.random.default_rng(seed)
+        self.offset = -np.sqrt(n_arms)
+        self.weights = np.full(n_arms, 1.0 / n_arms)
+
+    def choose(self) -> int:
+        """An arm by the weights."""
+        place = int(np.searchsorted(np.cumsum(self.weights), self.random.random()))
+        return min(place, self.losses.size - 1)
+
+    def observe(self, arm: int, loss: float) -> None:
+        """Importance-weighted estimate, then the weights of the next round."""
+        self.losses[arm] += loss / self.weights[arm]
+        self.round += 1
+        eta = 2.0 / np.sqrt(self.round)
+        x = min(self.offset, self.losses.min() - 2.0 / eta)
+        for _ in range(100):
+            weights = 4.0 / (eta * (self.losses - x)) ** 2
+            excess = weights.sum() - 1.0
+            if abs(excess) < 1e-10:
+                break
+            x -= excess / (eta * (weights**1.5).sum())
+        self.offset, self.weights = x, weights / weights.sum()
 
 
 def _agent(n_cliques: int, size: int) -> Play:

@@ -51,7 +51,7 @@ class Scale:
     rival_seconds: float
     """How long each rival plays in each turn."""
     patience: float
-    """Seconds after which a solver or a rival is given up."""
+    """Seconds after which a solver or a rival is stopped and skipped."""
     seeds: int = 8
     starts: int = 3
     rivals: tuple[str, ...] | None = None

@@ -1,15 +1,73 @@
-"""What the lazy step must reach, and whether this run did."""
+"""What was measured, one row each; how measurements take turns; and the goals that the rows are judged by."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import statistics
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from allworlds.workflows.bench.loops import EXACT, LAZY, SECOND_FLOOR
-from allworlds.workflows.bench.rows import Row, ratio, value_of
-from allworlds.workflows.bench.start import RACES
-from allworlds.workflows.bench.threads import PROCESSES, THREADS
+Task = Callable[[], float]
+
+FIRST_FLOOR, SECOND_FLOOR, LAZY, EXACT = "first floor (null)", "second floor", "lazy step", "exact step"
+ABOVE_NULL = "lazy step above null"
+THREADS, PROCESSES = "two threads", "two null processes"
+RACE, SHORT_RACE = "allworlds race, six learners", "allworlds race, the default learner"
+"""The names that goals, ratios and the figure find their rows by."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One measurement, or why there is none."""
+
+    part: str
+    name: str
+    size: str
+    unit: str
+    value: float | None
+    """The median over the repeats; None where nothing could be measured."""
+    low: float | None = None
+    high: float | None = None
+    repeats: int = 1
+    note: str = ""
+
+
+def take_turns(tasks: Mapping[str, Task], repeats: int) -> dict[str, list[float]]:
+    """The answers of every task, which take turns: what slows the machine for a while slows all of them.
+
+    >>> numbers = iter(range(4))
+    >>> take_turns({"a": lambda: next(numbers), "b": lambda: next(numbers)}, 2)
+    {'a': [0, 2], 'b': [1, 3]}
+    """
+    answers: dict[str, list[float]] = {name: [] for name in tasks}
+    for _ in range(repeats):
+        for name, task in tasks.items():
+            answers[name].append(task())
+    return answers
+
+
+def median_row(part: str, name: str, size: str, unit: str, values: list[float], note: str = "") -> Row:
+    """The median of some repeats, with the least and the largest.
+
+    >>> median_row("rounds", "lazy step", "10x10", "s/round", [3.0, 1.0, 2.0]).value
+    2.0
+    """
+    return Row(part, name, size, unit, statistics.median(values), min(values), max(values), len(values), note)
+
+
+def value_of(rows: Iterable[Row], part: str, name: str, size: str, unit: str = "s/round") -> float | None:
+    """The value of one row, or None where it is not there."""
+    found = [row.value for row in rows if (row.part, row.name, row.size, row.unit) == (part, name, size, unit)]
+    return found[0] if found else None
+
+
+def ratio(one: float | None, other: float | None) -> float | None:
+    """The first over the second, where both were measured.
+
+    >>> ratio(3.0, 2.0), ratio(None, 2.0)
+    (1.5, None)
+    """
+    return None if one is None or other is None or other == 0.0 else one / other
 
 
 @dataclass(frozen=True)
@@ -66,7 +124,7 @@ def judge(rows: Sequence[Row]) -> tuple[Goal, ...]:
     growth = next((found for found in grown if found is not None), None)
     slsqp = ratio(value_of(rows, "solvers", "SciPy SLSQP", "10x10"), value_of(rows, "rounds", LAZY, "10x10"))
     threads = [row.value for name in (THREADS, PROCESSES) for row in rows if (row.part, row.name) == ("threads", name)]
-    above = value_of(rows, "memory", "lazy step above null", "1000x1000", "MB")
+    above = value_of(rows, "memory", ABOVE_NULL, "1000x1000", "MB")
     floor, faster = "lazy step over the second floor, ", "lazy step against the exact step, "
     return (
         *(Goal(floor + size, 1.5, True, "times", lazy_over(SECOND_FLOOR, size)) for size in ("10x10", "100x100")),
@@ -91,6 +149,6 @@ def judge(rows: Sequence[Row]) -> tuple[Goal, ...]:
         ),
         *(
             Goal(f"a second process, {name}", 2.0, True, "s", value_of(rows, "start", name, "10x10", "s"))
-            for name in RACES
+            for name in (RACE, SHORT_RACE)
         ),
     )

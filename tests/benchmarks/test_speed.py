@@ -11,15 +11,13 @@ import pytest
 from allworlds.errors import InvalidParameter
 from allworlds.ftrl.regularizer import log_barrier, tsallis_shannon
 from allworlds.graphs import clique_cover, disjoint_cliques
-from allworlds.workflows.bench import FULL, QUICK, run_bench, write_result
-from allworlds.workflows.bench.child import ChildFailed, ask
-from allworlds.workflows.bench.config import Size
-from allworlds.workflows.bench.goals import judge
-from allworlds.workflows.bench.numpy_tsallis_inf import NumpyTsallisInf
-from allworlds.workflows.bench.page import as_markdown
-from allworlds.workflows.bench.rivals import RIVALS, Rival, time_rivals
-from allworlds.workflows.bench.rows import Row
-from allworlds.workflows.bench.solvers import Step, scipy_solver, time_solvers
+from speed.child import ChildFailed, ask
+from speed.config import FULL, QUICK, Size
+from speed.page import as_markdown, write_result
+from speed.rivals import RIVALS, NumpyTsallisInf, Rival, time_rivals
+from speed.rows import Row, judge
+from speed.run import run_bench
+from speed.solvers import Step, scipy_solver, time_solvers
 
 TINY = replace(
     FULL,

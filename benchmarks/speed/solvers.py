@@ -5,7 +5,7 @@ The step is that of 10 x 10 after some rounds of a real run; the solvers start f
 cvxpy accepts a problem only if its rules prove it convex. A clique's term is ``-(alpha q + S) / sqrt(q)`` where
 ``S = -sum p log(p / q)`` is concave. The rules know ``S``, and they know ``sqrt(q)``; but the quotient is convex only
 because numerator and denominator belong together, which no rule sees. With a new variable ``u`` for the quotient and
-``r = alpha q + S`` it needs ``u sqrt(q) <= r``, which is no convex set. The forms tried are below; should a version
+``r = alpha q + S`` it needs ``u sqrt(q) <= r``, which is not a convex set. The forms tried are below; should a version
 accept one, its row says so.
 """
 
@@ -25,10 +25,10 @@ from allworlds.ftrl.solve import FTRLSolution, solve_ftrl
 from allworlds.graphs import CliqueCover, clique_cover, disjoint_cliques
 from allworlds.kernels.random import uniform_pair
 from allworlds.learners import TsallisShannon
-from allworlds.workflows.bench.child import ChildFailed, ask
-from allworlds.workflows.bench.config import GAP, Scale
-from allworlds.workflows.bench.rows import Row, median_row
 from allworlds.worlds import one_good_arm
+from speed.child import ChildFailed, ask
+from speed.config import GAP, Scale
+from speed.rows import Row, median_row
 
 Floats = NDArray[np.float64]
 LEAST = 1e-12

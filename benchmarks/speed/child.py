@@ -1,7 +1,7 @@
 """What is measured in a process of its own, started by :func:`ask` or :func:`command`.
 
 A process of its own has its own memory, its own threads and one core's worth of BLAS; a rival that crashes or never
-ends takes only itself along. Every answer is one line of JSON.
+ends stops only itself. Every answer is one line of JSON.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 import allworlds
 
-PROGRAM = "import sys; from allworlds.workflows.bench.child import main; main(sys.argv[1:])"
+PROGRAM = "import sys; from speed.child import main; main(sys.argv[1:])"
 ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OPENBLAS", "OMP", "MKL", "NUMEXPR")}
 QUIET = {"TF_CPP_MIN_LOG_LEVEL": "3", "PYTHONWARNINGS": "ignore"}
 
@@ -31,9 +31,9 @@ def command(work: str, *arguments: object) -> list[str]:
 
 
 def environment() -> dict[str, str]:
-    """This package first on the path, one thread for every library."""
-    root = str(Path(allworlds.__file__).resolve().parents[1])
-    paths = os.pathsep.join(part for part in (root, os.environ.get("PYTHONPATH", "")) if part)
+    """The benchmarks and the package first on the path, one thread for every library."""
+    roots = [str(Path(file).resolve().parents[1]) for file in (__file__, allworlds.__file__)]
+    paths = os.pathsep.join(part for part in (*roots, os.environ.get("PYTHONPATH", "")) if part)
     return os.environ | ONE_THREAD | QUIET | {"PYTHONPATH": paths}
 
 
@@ -56,20 +56,20 @@ def main(arguments: list[str]) -> None:
     """Do the work and print the answer."""
     work, rest = arguments[0], arguments[1:]
     if work == "memory":
-        from allworlds.workflows.bench.memory import own_peak
+        from speed.loops import own_peak
 
         answer: Any = own_peak(*rest)
     elif work == "loop":
-        from allworlds.workflows.bench.threads import serve
+        from speed.processes import serve
 
         serve(*rest)
         return
     elif work == "solver":
-        from allworlds.workflows.bench.solvers import solve
+        from speed.solvers import solve
 
         answer = solve(*rest)
     else:
-        from allworlds.workflows.bench.rivals import play_rival
+        from speed.rivals import play_rival
 
         answer = play_rival(*rest)
     print(json.dumps(answer))

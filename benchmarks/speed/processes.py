@@ -1,20 +1,26 @@
-"""What a second thread brings, beside what a second process brings that shares nothing."""
+"""What a second thread brings, beside a second process that shares nothing; and how long a process needs to start.
+
+A process that starts finds compiled code on disk. That a changed kernel file compiles again is not a question of speed:
+``tests/kernels/test_jit.py`` checks it.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 
 from allworlds.simulation import play, play_many
-from allworlds.workflows.bench.child import command, environment
-from allworlds.workflows.bench.config import Scale, Size
-from allworlds.workflows.bench.loops import FIRST_FLOOR, LAZY, meeting
-from allworlds.workflows.bench.rows import Row, median_row, take_turns
+from speed.child import command, environment
+from speed.config import Scale, Size
+from speed.loops import meeting
+from speed.rows import FIRST_FLOOR, LAZY, PROCESSES, RACE, SHORT_RACE, THREADS, Row, median_row, take_turns
 
-THREADS, PROCESSES = "two threads", "two null processes"
+PROGRAM = "from allworlds.cli import main; main()"
+RACES = {RACE: [], SHORT_RACE: ["--learner", "tsallis-shannon"]}
 
 
 def measure_threads(scale: Scale) -> Iterator[Row]:
@@ -51,7 +57,7 @@ def _null_process(size: Size) -> Iterator[subprocess.Popen[str]]:
         stdout=subprocess.PIPE,
         text=True,
     )
-    with started as process:  # closes its standard input, at whose end it ends, and waits
+    with started as process:  # at the end, closes its standard input, which stops it, and waits
         _hear(process)
         yield process
 
@@ -83,3 +89,20 @@ def serve(name: str, n_cliques: str, size: str, rounds: str) -> None:
         for seed in range(int(line)):
             play(learner, world, int(rounds), seed)
         print("done", flush=True)
+
+
+def time_starts(scale: Scale) -> Iterator[Row]:
+    """Seconds of a whole race of one round with a warm cache, from the start of Python to its end."""
+    for options in RACES.values():
+        _seconds_of_race(options)  # fills the cache
+    spent = take_turns({name: lambda o=options: _seconds_of_race(o) for name, options in RACES.items()}, scale.starts)  # type: ignore[misc]
+    for name, values in spent.items():
+        yield median_row("start", name, "10x10", "s", values, "one round, one seed, no report, process included")
+
+
+def _seconds_of_race(options: list[str]) -> float:
+    with tempfile.TemporaryDirectory() as folder:
+        words = ["race", "--horizon", "1", "--seeds", "1", "--no-report", "--out", folder, *options]
+        started = time.perf_counter()
+        subprocess.run([sys.executable, "-c", PROGRAM, *words], env=environment(), capture_output=True, check=True)
+        return time.perf_counter() - started

@@ -1,23 +1,22 @@
-"""Measure part after part in one run."""
+"""Measure part after part in one run; and what such a run found."""
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
+from importlib import metadata
+from typing import Any
 
 from allworlds.experiments.machine import machine, versions
 from allworlds.specs import nearest
-from allworlds.workflows.bench.config import FULL, Scale
-from allworlds.workflows.bench.goals import judge
-from allworlds.workflows.bench.loops import time_growth, time_loops
-from allworlds.workflows.bench.memory import measure_memory
-from allworlds.workflows.bench.result import BenchResult, peer_versions
-from allworlds.workflows.bench.rivals import time_rivals
-from allworlds.workflows.bench.rows import Row
-from allworlds.workflows.bench.solvers import time_solvers
-from allworlds.workflows.bench.start import time_starts
-from allworlds.workflows.bench.threads import measure_threads
+from speed.config import FULL, Scale
+from speed.loops import measure_memory, time_growth, time_loops
+from speed.processes import measure_threads, time_starts
+from speed.rivals import time_rivals
+from speed.rows import Goal, Row, judge
+from speed.solvers import time_solvers
 
 OnProgress = Callable[[int, int, str], None]
 PARTS: dict[str, Callable[[Scale], Iterator[Row]]] = {
@@ -29,6 +28,27 @@ PARTS: dict[str, Callable[[Scale], Iterator[Row]]] = {
     "memory": measure_memory,
     "start": time_starts,
 }
+PEERS = ("scipy", "cvxpy", "SMPyBandits", "river", "mabwiser", "vowpalwabbit")
+
+
+@dataclasses.dataclass(frozen=True)
+class BenchResult:
+    """All rows and goals of one run, with the machine that made them."""
+
+    scale: str
+    parts: tuple[str, ...]
+    rows: tuple[Row, ...]
+    goals: tuple[Goal, ...]
+    machine: dict[str, Any]
+    versions: dict[str, str]
+    load: tuple[float | None, float | None]
+    """Processes that wanted a core, in the minute before the first and before the last measurement ended."""
+    seconds: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        goals = [dataclasses.asdict(goal) | {"reached": goal.reached, "verdict": goal.verdict} for goal in self.goals]
+        return dataclasses.asdict(self) | {"goals": goals, "load": list(self.load)}
 
 
 def run_bench(
@@ -37,7 +57,7 @@ def run_bench(
     """Every part, or some by name; ``on_progress(done, total, part)`` is called before each.
 
     >>> from dataclasses import replace
-    >>> from allworlds.workflows.bench.config import Size
+    >>> from speed.config import Size
     >>> tiny = replace(FULL, name="tiny", repeats=1, loops=(Size(2, 2, 10, 10),))
     >>> [row.name for row in run_bench(tiny, ["rounds"]).rows]
     ['first floor (null)', 'second floor', 'lazy step', 'exact step']
@@ -60,6 +80,17 @@ def run_bench(
         load=(load, _load()),
         seconds=time.perf_counter() - started,
     )
+
+
+def peer_versions() -> dict[str, str]:
+    """Of the packages that are measured beside ours, where they are installed."""
+    found = {}
+    for name in PEERS:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            found[name] = "not installed"
+    return found
 
 
 def _load() -> float | None:

@@ -8,19 +8,22 @@ from typing import TYPE_CHECKING
 
 from allworlds.reporting.canvas import blank, house_style
 from allworlds.reporting.styles import BESIDE, DASHES, OTHERS, OURS, Style
+from speed.rows import EXACT, FIRST_FLOOR, LAZY, SECOND_FLOOR
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from speed.run import BenchResult
+
 Bars = Mapping[str, Mapping[str, float]]
 Curve = Sequence[tuple[float, float]]
 Curves = Mapping[str, Mapping[str, Curve]]
 STYLES = {
-    "first floor (null)": Style("#BBBBBB", DASHES[3], 1.4),
-    "second floor": Style(BESIDE, DASHES[1], 1.6),
-    "lazy step": Style(OURS, "solid", 2.6),
-    "exact step": Style(OTHERS[0], DASHES[2], 1.6),
+    FIRST_FLOOR: Style("#BBBBBB", DASHES[3], 1.4),
+    SECOND_FLOOR: Style(BESIDE, DASHES[1], 1.6),
+    LAZY: Style(OURS, "solid", 2.6),
+    EXACT: Style(OTHERS[0], DASHES[2], 1.6),
 }
 AXES = {
     "by arms": "arms N, in sqrt(N) cliques",
@@ -32,6 +35,11 @@ TITLES = {
     "by cliques": "More cliques",
     "by size": "Larger cliques",
 }
+
+
+def draw_result(result: BenchResult) -> Figure:
+    """The figure of a run."""
+    return bench_figure(_bars(result), _curves(result), _others(result))
 
 
 def bench_figure(bars: Bars, curves: Curves, others: Mapping[str, float]) -> Figure:
@@ -57,6 +65,35 @@ def bench_figure(bars: Bars, curves: Curves, others: Mapping[str, float]) -> Fig
     return figure
 
 
+def _bars(result: BenchResult) -> dict[str, dict[str, float]]:
+    """Seconds a round, by size and learner."""
+    bars: dict[str, dict[str, float]] = {}
+    for row in result.rows:
+        if row.part == "rounds" and row.value is not None:
+            bars.setdefault(row.size, {})[row.name] = row.value
+    return bars
+
+
+def _curves(result: BenchResult) -> dict[str, dict[str, list[tuple[float, float]]]]:
+    """Seconds a round against what grows, by way and learner."""
+    growing = {"by arms": lambda k, d: k * d, "by cliques": lambda k, d: k, "by size": lambda k, d: d}
+    curves: dict[str, dict[str, list[tuple[float, float]]]] = {}
+    for row in result.rows:
+        if row.part in growing and row.unit == "s/round" and row.value is not None:
+            at = growing[row.part](*map(float, row.size.split("x")))
+            curves.setdefault(row.part, {}).setdefault(row.name, []).append((at, row.value))
+    return curves
+
+
+def _others(result: BenchResult) -> dict[str, float]:
+    """Seconds a round of what else there is at 10 x 10, ours among them."""
+    ours = {LAZY, EXACT, SECOND_FLOOR}
+    chosen = [row for row in result.rows if row.part in ("solvers", "rivals") or row.name in ours]
+    chosen = [row for row in chosen if row.part in ("solvers", "rivals") or (row.part, row.size) == ("rounds", "10x10")]
+    named = {f"{row.name} ({row.size})" if row.size != "10x10" else row.name: row.value for row in chosen}
+    return {name: value for name, value in named.items() if value is not None}
+
+
 def draw_bars(ax: Axes, bars: Bars) -> Axes:
     """Seconds a round, a group of bars for each size."""
     names = [name for name in STYLES if any(name in group for group in bars.values())]
@@ -78,7 +115,7 @@ def draw_bars(ax: Axes, bars: Bars) -> Axes:
 def draw_growth(ax: Axes, way: str, lines: Mapping[str, Curve]) -> Axes:
     """Seconds a round against what grows, both on logarithmic axes."""
     for name, points in lines.items():
-        look = STYLES.get(name, STYLES["second floor"])
+        look = STYLES.get(name, STYLES[SECOND_FLOOR])
         x, y = zip(*sorted(points), strict=True)
         ax.plot(
             x, y, color=look.colour, linestyle=look.dashes, linewidth=look.width, marker="o", markersize=4, label=name

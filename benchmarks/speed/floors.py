@@ -3,7 +3,7 @@
 ``Null`` draws a clique and an arm uniformly and adds the feedback to a vector: the loop, the world and the memory that
 any learner with side observations must touch. ``Toll`` adds the arithmetic that the paper's learner cannot avoid: a
 draw by weights, one ``exp`` for each arm of the drawn clique, and one pass over the masses of the cliques with a
-square root and a division each. Neither is in the registry: they are no answer to any problem.
+square root and a division each. Neither is in the registry, since they solve no problem.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Null(Learner):
     cover: CliqueCover
 
     def __post_init__(self) -> None:
-        """Refuse what is no cover."""
+        """Refuse anything but a cover."""
         check_cover(self.cover)
 
     def init(self) -> NullState:
@@ -90,7 +90,7 @@ class Null(Learner):
 
 @dataclass(frozen=True)
 class Toll(Null):
-    """The arithmetic that the paper's learner cannot avoid, and none of its sense."""
+    """The arithmetic that the paper's learner cannot avoid, without its purpose."""
 
     name: ClassVar[str] = "toll"
     saved: ClassVar[tuple[str, ...]] = ("clock", "sums", "weights", "masses")

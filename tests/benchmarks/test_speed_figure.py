@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from allworlds.reporting.bench_figure import bench_figure
+from speed.figure import bench_figure
 
 BARS = {"10x10": {"second floor": 1e-6, "lazy step": 2e-6}, "100x100": {"lazy step": 1e-5}}
 CURVES = {"by arms": {"lazy step": [(1e4, 1e-5), (1e2, 1e-6)]}}

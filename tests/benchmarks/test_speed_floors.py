@@ -9,11 +9,11 @@ from allworlds.ftrl.constants import Constants
 from allworlds.ftrl.solve import solve_ftrl
 from allworlds.graphs import clique_cover, disjoint_cliques
 from allworlds.simulation import play
-from allworlds.simulation.exact_step import ExactStep
-from allworlds.simulation.floors import Null, Toll
 from allworlds.worlds import one_good_arm
 from contracts.learner_contract import CHECKS, COVERS, losses_of
 from contracts.learner_contract import play as play_rounds
+from speed.exact_step import ExactStep
+from speed.floors import Null, Toll
 
 YARDSTICKS = pytest.mark.parametrize("kind", [Null, Toll, ExactStep], ids=lambda kind: kind.name)
 

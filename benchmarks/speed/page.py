@@ -1,11 +1,19 @@
-"""A result as Markdown: the goals, then every number."""
+"""A result as Markdown, the goals first and then every number; and the files that it goes to."""
 
 from __future__ import annotations
 
-from allworlds.workflows.bench.loops import LAZY, SECOND_FLOOR
-from allworlds.workflows.bench.result import BenchResult
-from allworlds.workflows.bench.rows import Row, ratio, value_of
+import json
+from pathlib import Path
 
+from allworlds.errors import InvalidParameter
+from allworlds.experiments.files import open_folder, write_whole
+from allworlds.reporting.canvas import save
+from speed.figure import draw_result
+from speed.rows import LAZY, SECOND_FLOOR, Row, ratio, value_of
+from speed.run import BenchResult
+
+BEGIN, END = "<!-- bench: begin -->", "<!-- bench: end -->"
+"""Between these marks of a page, the table goes."""
 QUIET = 0.5
 """A load average before the run up to which the machine was the benchmark's own."""
 TITLES = {
@@ -19,6 +27,40 @@ TITLES = {
     "memory": "Memory of a process",
     "start": "A second process",
 }
+
+
+def write_result(result: BenchResult, out: str | Path, page: str | Path | None = None) -> tuple[Path, ...]:
+    """Write ``bench.md``, ``bench.json`` and ``bench.svg`` into a folder, and the table between the marks of a page."""
+    text = as_markdown(result)
+    fresh = None if page is None else _with_table(Path(page), text)
+    folder = open_folder(out, ".")
+    files = [folder / "bench.md", folder / "bench.json"]
+    write_whole(files[0], f"# Rounds at the speed of what they read\n\n{text}".encode())
+    write_whole(files[1], (json.dumps(result.to_dict(), indent=1, allow_nan=False) + "\n").encode())
+    files.append(save(draw_result(result), folder / "bench.svg"))
+    if page is not None and fresh is not None:
+        write_whole(Path(page), fresh.encode())
+        files.append(Path(page))
+    return tuple(files)
+
+
+def read_page(page: Path) -> tuple[str, str]:
+    """What stands before the table of a page, and after it; refuses a page without a place for it."""
+    try:
+        old = page.read_text(encoding="utf-8")
+    except OSError as error:
+        raise InvalidParameter(f"cannot read '{page}': {error.strerror}; name a page that exists") from None
+    if old.count(BEGIN) != 1 or old.count(END) != 1 or old.index(BEGIN) > old.index(END):
+        raise InvalidParameter(
+            f"'{page}' has no place for the table; expected {BEGIN} and {END}, once each; try to add them"
+        )
+    return old[: old.index(BEGIN)], old[old.index(END) :]
+
+
+def _with_table(page: Path, text: str) -> str:
+    """The page with its old table replaced."""
+    before, after = read_page(page)
+    return f"{before}{BEGIN}\n\n{text}\n{after}"
 
 
 def as_markdown(result: BenchResult) -> str:

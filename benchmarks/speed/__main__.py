@@ -1,26 +1,43 @@
-"""``allworlds bench``: how fast a round is, beside floors, solvers and other packages."""
+"""How fast a round is, beside floors, solvers and other packages: options, and the tables on the terminal.
+
+    scripts/bench                  everything, into benchmarks/results/ and docs/speed.md; options may follow
+    scripts/bench speed --quick    a quick look that writes nothing
+
+Without the script: ``PYTHONPATH=benchmarks python -m speed --quick``.
+"""
 
 from __future__ import annotations
 
+import io
 import json
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
 from allworlds.cli.progress import progress
 from allworlds.cli.sentences import sentences
+from allworlds.errors import InvalidParameter
+from allworlds.reporting.canvas import house_style
+from speed.config import FULL, QUICK
+from speed.page import TITLES, amount, compared, number, read_page, write_result
+from speed.rows import Goal
+from speed.run import BenchResult, run_bench
 
-if TYPE_CHECKING:
-    from rich.table import Table
-
-    from allworlds.workflows.bench import BenchResult
-    from allworlds.workflows.bench.goals import Goal
+app = typer.Typer(
+    add_completion=False, pretty_exceptions_enable=False, context_settings={"help_option_names": ["-h", "--help"]}
+)
 
 
+@app.command()
 def bench(
     quick: Annotated[
-        bool, typer.Option("--quick", help="Fewer sizes, rounds and repeats: minutes instead of many.")
+        bool, typer.Option("--quick", help="Fewer sizes, rounds and repeats: a few minutes instead of many.")
     ] = False,
     out: Annotated[
         Path | None, typer.Option(help="Folder for bench.md, bench.json and bench.svg.", show_default="none")
@@ -36,19 +53,17 @@ def bench(
 ) -> None:
     """Measure the lazy step against two floors, the exact step, general solvers and other packages, in one run.
 
-    Prints every goal with what was measured. A goal that is missed is said, and is no error.
+    Prints every goal with what was measured. A missed goal is reported; it is not an error.
     """
     with sentences():
-        from allworlds.errors import InvalidParameter
-        from allworlds.workflows.bench import FULL, QUICK, read_page, run_bench, write_result
-
         if page is not None and out is None:
-            raise InvalidParameter(f"'{page}' shows the figure of a folder; give --out too")
+            raise InvalidParameter(
+                f"--page is '{page}' and --out is missing; expected both, since the page shows the folder's figure; "
+                "try --out benchmarks/results"
+            )
         if page is not None:
             read_page(page)  # refuses one without a place for the table, before anything is measured
         if out is not None:
-            from allworlds.reporting.canvas import house_style
-
             with house_style():  # refuses where figures cannot be drawn
                 pass
         with progress(plainly="parts") as on_progress:
@@ -63,8 +78,6 @@ def bench(
 
 
 def _print_result(result: BenchResult, *, all_goals: bool) -> None:
-    from rich.console import Console
-
     screen = Console(highlight=False)
     screen.print(_rows(result))
     goals = [goal for goal in result.goals if all_goals or goal.measured is not None]
@@ -73,12 +86,6 @@ def _print_result(result: BenchResult, *, all_goals: bool) -> None:
 
 
 def _rows(result: BenchResult) -> Table:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-    from rich.text import Text
-
-    from allworlds.workflows.bench.page import TITLES, amount, compared, number
-
     table = Table("what", "K x size", box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
     for name in ("median", "ratio"):
         table.add_column(name, justify="right", no_wrap=True)
@@ -95,12 +102,6 @@ def _rows(result: BenchResult) -> Table:
 
 
 def _goals(goals: list[Goal]) -> Table:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-    from rich.text import Text
-
-    from allworlds.workflows.bench.page import number
-
     table = Table("goal", "wanted", box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
     table.add_column("measured", justify="right", no_wrap=True)
     table.add_column("", no_wrap=True)
@@ -109,3 +110,10 @@ def _goals(goals: list[Goal]) -> Table:
         verdict = Text(goal.verdict, style=styles[goal.reached])
         table.add_row(Text(goal.work), Text(goal.wanted), number(goal.measured), verdict)
     return table
+
+
+if __name__ == "__main__":
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal without Unicode gets question marks, not an error
+    app()
