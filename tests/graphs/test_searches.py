@@ -165,7 +165,6 @@ def test_a_stopped_sat_solver_says_neither():
 
 @given(random_graphs())
 def test_set_cover_finds_the_smallest_cover_and_fractions_prove_a_bound(graph):
-    pytest.importorskip("scipy")
     matrix, cliques = graph.adjacency(), list(maximal_cliques(graph))
     theta = verifiers.clique_cover_number(matrix)
     choice = choose_cliques(graph.n_arms, cliques, Budget(60.0))

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from allworlds.errors import InvalidGraph
 from allworlds.graphs.budget import Budget, check_time_limit
 from allworlds.graphs.checks import Ints
-from allworlds.graphs.set_cover import choose_sets, scipy_is_installed
+from allworlds.graphs.set_cover import choose_sets
 
 Observability = Literal["strong", "weak", "none"]
 
@@ -77,7 +77,7 @@ def weak_domination(sees: ArrayLike, time_limit: float | None = None) -> Dominat
         return Domination(np.zeros(0, dtype=np.int64), 0)
     greedy = _greedily(wanted)
     lower = -(-wanted.shape[1] // int(wanted.sum(axis=1).max()))
-    if len(greedy) == lower or not scipy_is_installed():
+    if len(greedy) == lower:
         return Domination(greedy, lower)
     chosen, bound = choose_sets(wanted.T, Budget(time_limit))
     best = greedy if chosen is None or len(chosen) >= len(greedy) else np.sort(chosen)

@@ -197,7 +197,7 @@ def _race(best: Best, stranger: NDArray[np.bool_], apart: Ints, budget: Budget, 
 def _bound_by_fractions(best: Best, budget: Budget) -> list[list[int]] | None:
     """The maximal cliques if they are few, after a linear program over them gave a bound."""
     n_arms = len(best.owner)
-    if n_arms > set_cover.MOST_ARMS or not set_cover.scipy_is_installed():
+    if n_arms > set_cover.MOST_ARMS:
         return None
     graph = FeedbackGraph._of(from_neighbours(best.indptr.copy(), best.indices.copy()))
     cliques = few_maximal_cliques(graph, set_cover.MOST_CLIQUES, budget.share(0.5))

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.errors import MissingExtra
 from allworlds.graphs.budget import Budget
 from allworlds.graphs.certificate import FractionalPacking
 from allworlds.graphs.checks import Ints
@@ -28,15 +27,6 @@ class Choice(NamedTuple):
 
     owner: Ints | None
     bound: int
-
-
-def scipy_is_installed() -> bool:
-    """Whether HiGHS can be had."""
-    try:
-        import scipy.optimize  # noqa: F401
-    except ImportError:
-        return False
-    return True
 
 
 def solver_name() -> str:
@@ -55,7 +45,9 @@ def fractional_packing(n_arms: int, cliques: list[list[int]], budget: Budget) ->
     >>> fractional_packing(5, [[0, 1], [1, 2], [2, 3], [3, 4], [0, 4]], Budget()).bound
     3
     """
-    optimize, holds = _scipy().optimize, _incidence(n_arms, cliques)
+    from scipy import optimize  # here, because it takes long to load and most covers need none of it
+
+    holds = _incidence(n_arms, cliques)
     options = {"time_limit": min(budget.left(), 1e6)}
     answer: Any = optimize.linprog(
         -np.ones(n_arms), A_ub=holds.T, b_ub=np.ones(len(cliques)), bounds=(0, 1), method="highs", options=options
@@ -85,7 +77,9 @@ def choose_sets(holds: Any, budget: Budget) -> tuple[Ints | None, int]:
     >>> choose_sets(np.array([[1, 1, 0], [0, 1, 1]]), Budget(10.0))
     (array([1]), 1)
     """
-    optimize, n_sets = _scipy().optimize, holds.shape[1]
+    from scipy import optimize
+
+    n_sets = holds.shape[1]
     answers: list[Any] = []
     options = {"time_limit": min(budget.left(), 1e6)}
 
@@ -122,16 +116,8 @@ def _owner(n_arms: int, chosen: list[list[int]]) -> Ints:
 
 def _incidence(n_arms: int, cliques: list[list[int]]) -> Any:
     """Who is in which clique, (n_arms, n_cliques), sparse."""
-    sparse = _scipy().sparse
+    from scipy import sparse
+
     arms = np.concatenate([np.array(clique) for clique in cliques])
     number: NDArray[np.int64] = np.repeat(np.arange(len(cliques)), [len(clique) for clique in cliques])
     return sparse.csr_array((np.ones(len(arms)), (arms, number)), shape=(n_arms, len(cliques)))
-
-
-def _scipy() -> Any:
-    try:
-        import scipy.optimize
-        import scipy.sparse
-    except ImportError:
-        raise MissingExtra('scipy is not installed; pip install "allworlds[covers]" brings it') from None
-    return scipy

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from allworlds.errors import InvalidParameter, MissingExtra
+from allworlds.errors import InvalidParameter
 from allworlds.graphs import FeedbackGraph, clique_cover
 from allworlds.graphs.storage import DisjointCliques
 
@@ -76,11 +76,9 @@ def bernoulli_divergence(p: float, q: float) -> float:
 
 
 def _by_linear_program(graph: FeedbackGraph, gaps: Array, needed: Array) -> float:
-    try:
-        from scipy.optimize import linprog
-        from scipy.sparse import coo_array
-    except ImportError:
-        raise MissingExtra('scipy is not installed; pip install "allworlds[figures]" brings it') from None
+    from scipy.optimize import linprog
+    from scipy.sparse import coo_array
+
     edges = graph.edges()
     arms = np.arange(graph.n_arms)
     rows = np.concatenate([edges[:, 0], edges[:, 1], arms])

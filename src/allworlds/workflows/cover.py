@@ -18,7 +18,6 @@ from allworlds.graphs.by_name import make_graph
 from allworlds.graphs.covering import INTERRUPTED, compile_searches
 from allworlds.graphs.files import FORMATS, parse_graph, read_graph
 from allworlds.graphs.numbers import Independence, fractional_cover, independence_number
-from allworlds.graphs.set_cover import scipy_is_installed
 from allworlds.graphs.storage import DisjointCliques
 from allworlds.specs import nearest
 from allworlds.theory import clique_penalty, sharp_adversarial_bound, theorem_1_bound
@@ -190,7 +189,7 @@ def _alpha(cover: CliqueCover, time_limit: float | None) -> Independence:
 def _fractional(cover: CliqueCover, alpha: Independence) -> float | None:
     if alpha.is_exact and alpha.lower == cover.n_cliques:
         return float(cover.n_cliques)
-    if cover.n_arms > MOST_FOR_FRACTIONS or not scipy_is_installed():
+    if cover.n_arms > MOST_FOR_FRACTIONS:
         return None
     try:
         return fractional_cover(cover.graph, SECONDS_FOR_NUMBERS).value
