@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-PRACTICAL = Path(__file__).resolve().parent.parent / "docs" / "practical.md"
+PRACTICAL = Path(__file__).resolve().parents[2] / "docs" / "practical.md"
 """The page on the default setting."""
 
 
