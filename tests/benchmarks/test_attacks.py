@@ -13,7 +13,7 @@ import attacks
 from attack_bench.evolution import FRESH_SEEDS, Candidate, search_with_effort
 from attack_bench.fixed import SIZES, fixed_attacks, lock_in
 from attack_bench.mutation import MOST_PHASES, SHORTEST, Shapes, crossed, mutant, random_table
-from attack_bench.summary import growth, measure
+from attack_bench.summary import Row, as_page, growth, measure
 from attack_bench.tables import Table, by_spec, evaluate, parse_sizes, write_sizes
 from instances_of_worlds import bare
 
@@ -219,11 +219,21 @@ def test_what_was_found_is_written_and_reported_again(tmp_path, capsys):
     assert len(page.read_text().splitlines()) == 2 + 2
 
 
+def test_the_page_has_a_line_for_each_attack_with_means_in_units_of_the_root():
+    regrets = {900: np.array([30.0, 90.0, 120.0]), 3600: np.array([0.0, 60.0, 480.0])}
+    cells = [measure(values, horizon, 4) for horizon, values in regrets.items()]
+    head, _, line = as_page([Row("ours", "trap", "4x1", cells, growth(regrets))])
+    assert head.startswith("| attack | cliques | T = 900 | T = 3,600 | 99 % |")
+    tail = np.quantile(regrets[3600], 0.99) / 120.0
+    assert line.startswith(f"| trap | 4x1 | 1.33 | 1.50 | {tail:.1f} | 1 of 3, 1 of 3 | T^")
+
+
 @pytest.mark.compiled
 def test_fixed_attacks_are_chosen_by_name_and_a_name_that_fits_none_is_an_error(capsys):
     short = ["--learner", "ucb-n", "--sizes", "2x1", "--horizons", "100", "--runs", "3"]
     attacks.main([*short, "--only", "late switch"])
-    assert [line.split("  ")[0] for line in capsys.readouterr().out.splitlines()] == ["learner", "ucb-n", "ucb-n"]
+    expected = ["learner", *(["ucb-n"] * 3)]
+    assert [line.split("  ")[0] for line in capsys.readouterr().out.splitlines()] == expected
     with pytest.raises(SystemExit, match="no attack has 'nonsense' in its name"):
         attacks.main([*short, "--only", "nonsense"])
     with pytest.raises(SystemExit):
