@@ -194,6 +194,7 @@ def test_what_is_no_finite_number_of_at_least_zero_is_refused(name, value):
         {"implicit_exploration": -1.0},
         {"variance_floor": -0.1},
         {"variance_floor": 1.5},
+        {"variance_floor": 0.5, "memory": 20.0, "baseline_share": 0.75},
     ],
     ids=str,
 )

@@ -462,7 +462,7 @@ def test_the_shipped_constants_are_covered_for_every_cover() -> None:
         ({"implicit_exploration": 1.0}, "implicit_exploration"),
         ({"gamma": 1e-6}, "gamma"),
         ({"power": 0.4}, "power"),
-        ({"variance_floor": 0.5}, "variance_floor"),
+        ({"variance_floor": 0.5, "baseline_share": 1.0}, "variance_floor"),
         ({"alpha": (1.0, 1.0)}, "alpha is 1 for clique 0"),
         ({"alpha": (1.0,), "rate_factor": ()}, "1 alphas for 2 cliques"),
         ({"beta": 0.0}, "baseline b = 0"),

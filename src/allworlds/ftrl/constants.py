@@ -129,7 +129,7 @@ class Constants:
             )
         if not 0.0 <= self.baseline_share <= 1.0:
             raise InvalidConstants(f"baseline_share is {self.baseline_share}; expected a share from 0 to 1")
-        if self.baseline_share < 1.0 and self.variance_floor < 1.0:
+        if self.memory > 0.0 and self.baseline_share < 1.0 and self.variance_floor < 1.0:
             raise InvalidConstants(
                 f"baseline_share is {self.baseline_share} and variance_floor {self.variance_floor}; expected 1 for one "
                 "of them, since the variance is taken around the baseline"
