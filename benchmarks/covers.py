@@ -21,7 +21,7 @@ import networkx as nx
 import numpy as np
 
 import allworlds as aw
-from allworlds.graphs.covering import compile_searches
+from allworlds.covers.covering import compile_searches
 
 Row = list[str]
 CHANCES = (0.3, 0.5, 0.7, 0.9)
@@ -67,7 +67,7 @@ def by_cp_sat(graph: aw.FeedbackGraph, seconds: float) -> str:
     from ortools.sat.python import cp_model
 
     most = int(by_networkx(graph, seconds))
-    apart = {int(arm): group for group, arm in enumerate(aw.graphs.independent_set(graph))}
+    apart = {int(arm): group for group, arm in enumerate(aw.covers.independent_set(graph))}
     model = cp_model.CpModel()
     group = [model.new_int_var(0, most - 1, "") for _ in range(graph.n_arms)]
     holds = [[model.new_bool_var("") for _ in range(most)] for _ in range(graph.n_arms)]

@@ -20,7 +20,7 @@ import sys
 import time
 from pathlib import Path
 
-from allworlds.errors import AllWorldsError
+from allworlds.foundation.errors import AllWorldsError
 from pages import PRACTICAL, write_between_marks
 from regret_suite import (
     RIVALS,

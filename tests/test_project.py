@@ -111,7 +111,7 @@ def test_the_readme_names_the_two_commands_and_they_can_be_run():
 
 def test_contributing_names_the_files_to_imitate_and_those_written_are_there():
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    for path in ("learners/tsallis_shannon.py", "ftrl/within_clique.py", "graphs/cover.py"):
+    for path in ("learners/tsallis_shannon.py", "ftrl/within_clique.py", "covers/cover.py"):
         assert f"`{path}`" in text
         assert (ROOT / "src/allworlds" / path).is_file()
     for path in ("simulation/play.py", "service/journal.py"):

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.graphs import CliqueCover, clique_cover, disjoint_cliques
+from allworlds.covers import CliqueCover, clique_cover
+from allworlds.graphs import disjoint_cliques
 from allworlds.learners import Learner, make_learner
 from allworlds.learners.dispatch import sight
 from allworlds.simulation import play_many

@@ -38,9 +38,9 @@ class Room:
 
 
 ROOMS = {
-    "theory": Room(("graphs", "ftrl", "ftrl.solve", "learners", "worlds", "simulation"), plain_python=False),
-    "ftrl": Room(("graphs", "kernels"), plain_python=True),
-    "learners": Room(("graphs", "kernels", "ftrl"), plain_python=True),
+    "theory": Room(("covers", "ftrl", "ftrl.solve", "learners", "worlds", "simulation"), plain_python=False),
+    "ftrl": Room(("covers", "kernels"), plain_python=True),
+    "learners": Room(("covers", "kernels", "ftrl"), plain_python=True),
 }
 
 

@@ -15,7 +15,8 @@ from typing import Any, Literal
 import numpy as np
 
 import allworlds as aw
-from allworlds.graphs import CliqueCover, clique_cover, disjoint_cliques
+from allworlds.covers import CliqueCover, clique_cover
+from allworlds.graphs import disjoint_cliques
 from allworlds.worlds import World
 
 Group = Literal[

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from allworlds.graphs import CliqueCover
+from allworlds.covers import CliqueCover
 from allworlds.learners.by_name import learner_of
 from allworlds.simulation import play_many
 from regret_suite.cache import Cache, Plays

@@ -22,7 +22,7 @@ from rich.text import Text
 
 from allworlds.cli.progress import progress
 from allworlds.cli.sentences import sentences
-from allworlds.errors import InvalidParameter
+from allworlds.foundation.errors import InvalidParameter
 from allworlds.reporting.canvas import house_style
 from speed.config import FULL, QUICK
 from speed.page import TITLES, amount, compared, number, read_page, write_result

@@ -61,7 +61,8 @@ class ExactState(NamedTuple):
 class ExactStep(TsallisShannon):
     """Algorithm 1 of [EK21] with ``O(N)`` work a round.
 
-    >>> from allworlds.graphs import clique_cover, disjoint_cliques
+    >>> from allworlds.covers import clique_cover
+    >>> from allworlds.graphs import disjoint_cliques
     >>> learner = ExactStep(clique_cover(disjoint_cliques(2, 2)))
     >>> learner.distribution(learner.init())
     array([0.25, 0.25, 0.25, 0.25])

@@ -15,8 +15,8 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.graphs import CliqueCover
-from allworlds.graphs.cover import check_cover
+from allworlds.covers import CliqueCover
+from allworlds.covers.cover import check_cover
 from allworlds.kernels.jit import lean_jit
 from allworlds.learners import Learner
 from allworlds.learners.dispatch import Sight, serves

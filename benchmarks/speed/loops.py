@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from allworlds.graphs import clique_cover, disjoint_cliques
+from allworlds.covers import clique_cover
+from allworlds.graphs import disjoint_cliques
 from allworlds.learners import Learner, TsallisShannon
 from allworlds.simulation import play
 from allworlds.worlds import World, one_good_arm

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from allworlds.errors import InvalidParameter
-from allworlds.experiments.files import open_folder, write_whole
+from allworlds.foundation.errors import InvalidParameter
+from allworlds.foundation.files import open_folder, write_whole
 from allworlds.reporting.canvas import save
 from speed.figure import draw_result
 from speed.rows import LAZY, SECOND_FLOOR, Row, ratio, value_of

@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from allworlds.agents import Agent
-from allworlds.graphs import clique_cover, disjoint_cliques
+from allworlds.covers import clique_cover
+from allworlds.graphs import disjoint_cliques
 from allworlds.learners import TsallisShannon
 from speed.child import ChildFailed, ask
 from speed.config import GAP, Scale

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from importlib import metadata
 from typing import Any
 
-from allworlds.experiments.machine import machine, versions
-from allworlds.specs import nearest
+from allworlds.foundation.machine import machine, versions
+from allworlds.foundation.specs import nearest
 from speed.config import FULL, Scale
 from speed.loops import measure_memory, time_growth, time_loops
 from speed.processes import measure_threads, time_starts

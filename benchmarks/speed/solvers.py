@@ -19,10 +19,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from allworlds.covers import CliqueCover, clique_cover
 from allworlds.ftrl.clock import RATE
 from allworlds.ftrl.constants import Constants
 from allworlds.ftrl.solve import FTRLSolution, solve_ftrl
-from allworlds.graphs import CliqueCover, clique_cover, disjoint_cliques
+from allworlds.graphs import disjoint_cliques
 from allworlds.kernels.random import uniform_pair
 from allworlds.learners import TsallisShannon
 from allworlds.worlds import one_good_arm

@@ -17,15 +17,15 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "Agent": "agents",
-    "AllWorldsError": "errors",
-    "CliqueCover": "graphs",
+    "AllWorldsError": "foundation.errors",
+    "CliqueCover": "covers",
     "Constants": "ftrl",
     "Decision": "agents",
     "FTRLSolution": "ftrl",
     "FeedbackGraph": "graphs",
     "Trace": "simulation",
     "TsallisShannon": "learners",
-    "clique_cover": "graphs",
+    "clique_cover": "covers",
     "load_results": "experiments",
     "make_learner": "learners",
     "play": "simulation",
@@ -33,17 +33,19 @@ _HOMES = {
     "sharp_alpha": "ftrl",
     "solve_ftrl": "ftrl",
 }
-_ROOMS = ("errors", "ftrl", "graphs", "learners", "simulation", "theory", "worlds")
+_ROOMS = ("covers", "ftrl", "graphs", "learners", "simulation", "theory", "worlds")
 
-__all__ = ["__version__", *sorted(_HOMES), *_ROOMS]
+__all__ = ["__version__", "errors", *sorted(_HOMES), *_ROOMS]
 
 if TYPE_CHECKING:
-    from allworlds import errors, ftrl, graphs, learners, simulation, theory, worlds
+    from allworlds import covers, ftrl, graphs, learners, simulation, theory, worlds
     from allworlds.agents import Agent, Decision
-    from allworlds.errors import AllWorldsError
+    from allworlds.covers import CliqueCover, clique_cover
     from allworlds.experiments import load_results
+    from allworlds.foundation import errors
+    from allworlds.foundation.errors import AllWorldsError
     from allworlds.ftrl import Constants, FTRLSolution, sharp_alpha, solve_ftrl
-    from allworlds.graphs import CliqueCover, FeedbackGraph, clique_cover
+    from allworlds.graphs import FeedbackGraph
     from allworlds.learners import TsallisShannon, make_learner
     from allworlds.simulation import Trace, play, play_many
 
@@ -53,6 +55,8 @@ def __getattr__(name: str) -> Any:
         value = getattr(importlib.import_module(f"allworlds.{_HOMES[name]}"), name)
     elif name in _ROOMS:
         value = importlib.import_module(f"allworlds.{name}")
+    elif name == "errors":
+        value = importlib.import_module("allworlds.foundation.errors")
     else:
         raise AttributeError(f"module 'allworlds' has no attribute {name!r}")
     globals()[name] = value

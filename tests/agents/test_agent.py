@@ -11,7 +11,7 @@ import pytest
 
 import allworlds as aw
 from agents.agent_runs import choose_with, learner_bits, make, play, refused, report
-from allworlds.errors import InvalidParameter, UnknownDecision
+from allworlds.foundation.errors import InvalidParameter, UnknownDecision
 
 # --- choosing -------------------------------------------------------------------------------------------
 

@@ -17,7 +17,7 @@ import pytest
 
 import allworlds as aw
 from agents.agent_runs import everything, make, play, report
-from allworlds.errors import InvalidParameter, InvalidState
+from allworlds.foundation.errors import InvalidParameter, InvalidState
 
 SUFFIXES = pytest.mark.parametrize("suffix", [".json", ".npz"])
 

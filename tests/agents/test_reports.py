@@ -11,7 +11,7 @@ import pytest
 
 import allworlds as aw
 from agents.agent_runs import choose_with, everything, learner_bits, loss_of, make, play, refused, report
-from allworlds.errors import InvalidLosses
+from allworlds.foundation.errors import InvalidLosses
 
 
 def triangle(decision):

@@ -8,9 +8,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from allworlds.errors import InvalidParameter
-from allworlds.ftrl.regularizer import log_barrier, tsallis_shannon
-from allworlds.graphs import clique_cover, disjoint_cliques
+from allworlds.covers import clique_cover
+from allworlds.foundation.errors import InvalidParameter
+from allworlds.graphs import disjoint_cliques
+from allworlds.theory.regulariser import log_barrier, tsallis_shannon
 from speed.child import ChildFailed, ask
 from speed.config import FULL, QUICK, Size
 from speed.page import as_markdown, write_result

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from allworlds.covers import clique_cover
 from allworlds.ftrl.constants import Constants
 from allworlds.ftrl.solve import solve_ftrl
-from allworlds.graphs import clique_cover, disjoint_cliques
+from allworlds.graphs import disjoint_cliques
 from allworlds.simulation import play
 from allworlds.worlds import one_good_arm
 from contracts.learner_contract import CHECKS, COVERS, losses_of

@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from allworlds.cli import app
-from allworlds.errors import InvalidParameter
+from allworlds.foundation.errors import InvalidParameter
 
 
 @dataclasses.dataclass(frozen=True)

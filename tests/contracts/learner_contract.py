@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from allworlds import graphs
-from allworlds.graphs import CliqueCover, FeedbackGraph, clique_cover
+from allworlds.covers import CliqueCover, clique_cover
+from allworlds.graphs import FeedbackGraph
 from allworlds.kernels.random import uniform_pair
 from allworlds.learners import BY_NAME, AAEAlphaSample, Learner
 

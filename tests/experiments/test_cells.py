@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from allworlds.errors import InvalidParameter
 from allworlds.experiments.cells import Workshop, resolve
 from allworlds.experiments.reading import read_experiment, shipped
 from allworlds.experiments.work import play_cell
+from allworlds.foundation.errors import InvalidParameter
 from experiment_runs import write_file
 
 

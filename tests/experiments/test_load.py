@@ -5,8 +5,8 @@ import pyarrow as pa
 import pytest
 
 import allworlds as aw
-from allworlds.errors import InvalidParameter, MissingExtra
 from allworlds.experiments import load
+from allworlds.foundation.errors import InvalidParameter, MissingExtra
 from allworlds.workflows.experiments import make_plan, run_experiment
 from experiment_runs import write_file
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from allworlds.errors import InvalidParameter
 from allworlds.experiments.reading import read_experiment, shipped
+from allworlds.foundation.errors import InvalidParameter
 
 HEAD = 'name = "mine"\nquestion = "Is it read?"\n'
 GRID = """

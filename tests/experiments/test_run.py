@@ -6,12 +6,12 @@ from collections import Counter
 
 import pytest
 
-from allworlds.errors import RunStopped
 from allworlds.experiments import work
 from allworlds.experiments.executors import Returned
 from allworlds.experiments.run import Driver, Interrupted, Listener
 from allworlds.experiments.store import Store, new_folder
 from allworlds.experiments.work import play_cell
+from allworlds.foundation.errors import RunStopped
 from allworlds.workflows.experiments import make_plan, run_experiment
 from experiment_runs import write_file
 

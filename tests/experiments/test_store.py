@@ -12,14 +12,14 @@ import sys
 import pyarrow.parquet as pq
 import pytest
 
-from allworlds.errors import InvalidParameter, RunStopped
 from allworlds.experiments import parts as parts_module
 from allworlds.experiments import run as run_module
 from allworlds.experiments import store as store_module
-from allworlds.experiments.files import alone_in, write_whole
-from allworlds.experiments.machine import machine, same_kind
 from allworlds.experiments.store import Store, new_folder, read_description
 from allworlds.experiments.work import play_cell
+from allworlds.foundation.errors import InvalidParameter, RunStopped
+from allworlds.foundation.files import alone_in, write_whole
+from allworlds.foundation.machine import machine, same_kind
 from allworlds.workflows.experiments import make_plan, read_status, resume_experiment, run_experiment, verify_results
 from experiment_runs import write_file
 

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from allworlds import graphs
-from allworlds.errors import AllWorldsError, InvalidConstants, InvalidParameter
+from allworlds.covers import clique_cover
+from allworlds.foundation.errors import AllWorldsError, InvalidConstants, InvalidParameter
 from allworlds.ftrl import Constants, sharp_alpha, solve_ftrl
 from allworlds.ftrl.sharp import rebound
-from allworlds.graphs import clique_cover
 from allworlds.learners import TsallisShannon
 
 NAN, INF = math.nan, math.inf

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from allworlds.errors import InvalidConstants, InvalidParameter
-from allworlds.ftrl.regularizer import shifted_shannon
+from allworlds.foundation.errors import InvalidConstants, InvalidParameter
 from allworlds.ftrl.sharp import rebound, sharp_alpha, sharp_alphas, worst_conditional
+from allworlds.theory.regulariser import shifted_shannon
 
 
 def objective(y: np.ndarray, kappa: float) -> float:

@@ -8,9 +8,9 @@ import pytest
 from scipy.optimize import minimize
 
 import allworlds as aw
-from allworlds.errors import InvalidConstants, InvalidLosses, InvalidParameter
-from allworlds.ftrl.reference import solve_reference
-from allworlds.ftrl.regularizer import log_barrier, tsallis_shannon
+from allworlds.foundation.errors import InvalidConstants, InvalidLosses, InvalidParameter
+from allworlds.theory.reference import solve_reference
+from allworlds.theory.regulariser import log_barrier, tsallis_shannon
 from instances_of_ftrl import Step, named, random_steps, step
 from verifiers import kkt_violation
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from allworlds import graphs
-from allworlds.errors import AllWorldsError
+from allworlds.foundation.errors import AllWorldsError
 from allworlds.graphs.by_name import GRAPHS, make_graph
 
 

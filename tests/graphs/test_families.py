@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import verifiers
 from allworlds import graphs
-from allworlds.errors import InvalidGraph
+from allworlds.foundation.errors import InvalidGraph
 from allworlds.graphs import FeedbackGraph
 from problems import GRAPHS, SMALL_GRAPHS
 

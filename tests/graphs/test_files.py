@@ -5,7 +5,7 @@ from __future__ import annotations
 import networkx
 import pytest
 
-from allworlds.errors import InvalidGraph
+from allworlds.foundation.errors import InvalidGraph
 from allworlds.graphs.files import read_graph
 
 

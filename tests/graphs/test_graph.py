@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import verifiers
 from allworlds import graphs
-from allworlds.errors import InvalidGraph, InvalidParameter, MissingExtra
+from allworlds.foundation.errors import InvalidGraph, InvalidParameter, MissingExtra
 from allworlds.graphs import FeedbackGraph
 from problems import GRAPHS
 

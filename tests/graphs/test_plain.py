@@ -7,9 +7,11 @@ import json
 import numpy as np
 import pytest
 
-from allworlds.errors import InvalidCover, InvalidGraph
-from allworlds.graphs import CliqueCover, FeedbackGraph, clique_cover
-from allworlds.graphs.plain import cover_from_data, cover_to_data, graph_from_data, graph_to_data
+from allworlds.covers import CliqueCover, clique_cover
+from allworlds.covers.cover_files import cover_from_data, cover_to_data
+from allworlds.foundation.errors import InvalidCover, InvalidGraph
+from allworlds.graphs import FeedbackGraph
+from allworlds.graphs.plain import graph_from_data, graph_to_data
 from problems import GRAPHS
 
 

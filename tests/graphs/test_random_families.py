@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from allworlds import graphs
-from allworlds.errors import InvalidGraph
+from allworlds.foundation.errors import InvalidGraph
 from allworlds.graphs.random_families import _successes
 
 FAMILIES = {

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from allworlds.errors import InvalidParameter
+from allworlds.foundation.errors import InvalidParameter
 from allworlds.kernels.random import as_seed, philox, uniform_pair
 
 ONES = 0xFFFFFFFF

@@ -10,8 +10,8 @@ import pytest
 from numba.core import config
 
 from allworlds import graphs, play
-from allworlds.errors import InvalidParameter
-from allworlds.graphs import clique_cover
+from allworlds.covers import clique_cover
+from allworlds.foundation.errors import InvalidParameter
 from allworlds.kernels.random import uniform_pair
 from allworlds.learners import make_learner
 from allworlds.learners.aae_alphasample import AAEAlphaSample

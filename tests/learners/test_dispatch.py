@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from allworlds import graphs
-from allworlds.graphs import clique_cover
+from allworlds.covers import clique_cover
 from allworlds.learners import BY_NAME, LEARNERS, make_learner
 from allworlds.learners.dispatch import full_sight, graph_sight, own_sight
 from allworlds.simulation import play

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from allworlds import graphs
-from allworlds.graphs import clique_cover
+from allworlds.covers import clique_cover
 from allworlds.kernels.random import uniform_pair
 from allworlds.learners import Exp3
 

@@ -11,8 +11,8 @@ from numba.core import config
 from scipy.special import softmax
 
 from allworlds import graphs, play
-from allworlds.errors import InvalidParameter
-from allworlds.graphs import CliqueCover, clique_cover
+from allworlds.covers import CliqueCover, clique_cover
+from allworlds.foundation.errors import InvalidParameter
 from allworlds.kernels.random import uniform_pair
 from allworlds.learners import make_learner
 from allworlds.learners.exp3_g import Exp3G

@@ -11,8 +11,8 @@ from numba.core import config
 from scipy.special import softmax
 
 from allworlds import Agent, graphs, play
-from allworlds.errors import InvalidParameter
-from allworlds.graphs import clique_cover
+from allworlds.covers import clique_cover
+from allworlds.foundation.errors import InvalidParameter
 from allworlds.kernels.random import uniform_pair
 from allworlds.learners import make_learner
 from allworlds.learners.exp3_ix import Exp3IX

@@ -9,7 +9,7 @@ import pytest
 from numba.core import config
 
 from allworlds import graphs
-from allworlds.graphs import clique_cover
+from allworlds.covers import clique_cover
 from allworlds.kernels.random import uniform_pair
 from allworlds.learners import BY_NAME, LEARNERS, Hedge
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from allworlds import graphs, worlds
+from allworlds.covers import clique_cover
 from allworlds.ftrl import Constants, solve_ftrl
-from allworlds.graphs import clique_cover
 from allworlds.kernels.random import STREAM_LEARNER, uniform_pair
 from allworlds.learners import TsallisShannon
 from allworlds.worlds.nature import lay_bare

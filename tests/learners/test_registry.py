@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from allworlds.errors import AllWorldsError, InvalidParameter
+from allworlds.covers import clique_cover
+from allworlds.foundation.errors import AllWorldsError, InvalidParameter
 from allworlds.ftrl import Constants
-from allworlds.graphs import clique_cover, disjoint_cliques
+from allworlds.graphs import disjoint_cliques
 from allworlds.learners.by_name import learner_of
 
 COVER = clique_cover(disjoint_cliques(2, 3))

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import allworlds as aw
+from allworlds.covers import clique_cover
 from allworlds.ftrl.sharp import rebound
-from allworlds.graphs import clique_cover, disjoint_cliques
+from allworlds.graphs import disjoint_cliques
 from allworlds.worlds.by_name import make_world
 
 KAPPA = 0.25

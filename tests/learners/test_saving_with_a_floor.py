@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from allworlds import graphs
+from allworlds.covers import clique_cover
 from allworlds.ftrl import Constants
-from allworlds.graphs import clique_cover
 from allworlds.kernels.random import uniform_pair
 from allworlds.learners import TsallisShannon
 

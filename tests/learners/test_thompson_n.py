@@ -7,7 +7,7 @@ import pytest
 from scipy import integrate, stats
 
 from allworlds import graphs
-from allworlds.graphs import clique_cover
+from allworlds.covers import clique_cover
 from allworlds.kernels.random import uniform_pair
 from allworlds.learners import ThompsonN
 from allworlds.learners.thompson_n import count_guesses

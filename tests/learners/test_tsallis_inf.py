@@ -12,9 +12,9 @@ from numba.core import config
 from scipy.optimize import brentq
 
 from allworlds import graphs
-from allworlds.errors import InvalidParameter
+from allworlds.covers import clique_cover
+from allworlds.foundation.errors import InvalidParameter
 from allworlds.ftrl import Constants
-from allworlds.graphs import clique_cover
 from allworlds.kernels.random import uniform_pair
 from allworlds.learners import TsallisINF, TsallisShannon
 from allworlds.learners.tsallis_inf import tsallis_weights

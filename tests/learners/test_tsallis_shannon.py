@@ -10,10 +10,10 @@ import pytest
 from numba.core import config
 
 from allworlds import graphs
-from allworlds.errors import InvalidConstants, InvalidParameter, InvalidState
+from allworlds.covers import CliqueCover, clique_cover
+from allworlds.foundation.errors import InvalidConstants, InvalidParameter, InvalidState
 from allworlds.ftrl import Constants, solve_ftrl
 from allworlds.ftrl.clock import MULTIPLIER
-from allworlds.graphs import CliqueCover, clique_cover
 from allworlds.kernels.random import uniform_pair
 from allworlds.learners import TsallisShannon
 from allworlds.learners.tsallis_shannon import resolve

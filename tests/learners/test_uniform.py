@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from allworlds import graphs
-from allworlds.errors import InvalidParameter
-from allworlds.graphs import clique_cover
+from allworlds.covers import clique_cover
+from allworlds.foundation.errors import InvalidParameter
 from allworlds.learners import Uniform
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from allworlds.errors import InvalidParameter, MissingExtra
+from allworlds.foundation.errors import InvalidParameter, MissingExtra
 from allworlds.reporting.canvas import FORMATS, blank, format_of, house_style, save
 
 

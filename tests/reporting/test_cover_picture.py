@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from allworlds import graphs
-from allworlds.graphs import clique_cover
+from allworlds.covers import clique_cover
 from allworlds.reporting.canvas import save
 from allworlds.reporting.cover_picture import COLOURS, _clique_colours, _links, cover_picture, island_layout
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
+from allworlds.analysis.slopes import Slope
 from allworlds.experiments.panels import Line, Panel, Point, arrange
-from allworlds.experiments.slopes import Slope
 from allworlds.experiments.spec import Report
 from allworlds.reporting.experiment_figures import panel_figure
 from allworlds.reporting.experiment_words import Sweep, answers, how_much, verdict

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
+from allworlds.analysis.comparison import WorstRatio
 from allworlds.ftrl import sharp_alpha
 from allworlds.reporting.labels import spread
 from allworlds.reporting.lines import theory_lines
@@ -20,7 +21,6 @@ from allworlds.reporting.story import short_titles, title_of
 from allworlds.reporting.styles import learner_styles
 from allworlds.reporting.tables import number
 from allworlds.reporting.words import finding
-from allworlds.simulation.comparison import WorstRatio
 from allworlds.workflows.race import Race, run_race
 from html_pages import Page, assert_stands_alone
 

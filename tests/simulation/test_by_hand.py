@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import allworlds as aw
-from allworlds.errors import InvalidLosses, InvalidParameter
+from allworlds.foundation.errors import InvalidLosses, InvalidParameter
 from allworlds.learners import make_learner
 from allworlds.simulation import play, play_many
 from allworlds.worlds import Reactive, stochastic

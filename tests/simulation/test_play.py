@@ -13,11 +13,12 @@ import numpy as np
 import pytest
 
 import allworlds as aw
-from allworlds.errors import InvalidParameter
+from allworlds.foundation.errors import InvalidParameter
 from allworlds.learners import make_learner
-from allworlds.simulation import arm_gaps, corruption_level, play, play_many, record_rounds
+from allworlds.simulation import play, play_many, record_rounds
 from allworlds.simulation.by_hand import play_by_hand
 from allworlds.simulation.play import run
+from allworlds.theory import arm_gaps, corruption_level
 from allworlds.worlds import World, corrupted, one_good_arm, recorded, stochastic
 from instances_of_worlds import CLEAN, MEANS, N_ARMS, attacked, bare
 

@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from allworlds.covers import CliqueCover
 from allworlds.ftrl.constants import Constants
-from allworlds.ftrl.regularizer import tsallis_shannon_hessian
-from allworlds.graphs import CliqueCover
 from allworlds.theory import Round, round_state
+from allworlds.theory.regulariser import tsallis_shannon_hessian
 from theory.states import cover_of
 
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from allworlds.errors import InvalidParameter
+from allworlds.foundation.errors import InvalidParameter
 from allworlds.theory import arguments
 
 

@@ -3,9 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from allworlds.ftrl.regularizer import shifted_shannon
 from allworlds.ftrl.sharp import sharp_alpha, worst_conditional
 from allworlds.theory import smallest_hessian_eigenvalue
+from allworlds.theory.regulariser import shifted_shannon
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.25, 2.0])

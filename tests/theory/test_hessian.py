@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy.linalg import eigh
 
-from allworlds.errors import InvalidParameter
-from allworlds.ftrl.regularizer import TsallisPerspective, shifted_shannon, tsallis_shannon_hessian
+from allworlds.foundation.errors import InvalidParameter
 from allworlds.ftrl.sharp import sharp_alphas, worst_conditional
 from allworlds.theory.hessian import (
     dual_norm_squared,
@@ -19,6 +18,7 @@ from allworlds.theory.hessian import (
     scaled_hessian,
     sharp_hessian,
 )
+from allworlds.theory.regulariser import TsallisPerspective, shifted_shannon, tsallis_shannon_hessian
 from theory.states import cover_of
 
 

@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from allworlds.errors import InvalidParameter
-from allworlds.ftrl.regularizer import TsallisPerspective, shifted_shannon, tsallis_shannon_hessian
+from allworlds.foundation.errors import InvalidParameter
 from allworlds.theory import hessian, smallest_hessian_eigenvalue
+from allworlds.theory.regulariser import TsallisPerspective, shifted_shannon, tsallis_shannon_hessian
 from theory.states import cover_of
 
 CUBE = TsallisPerspective(lambda y: y**3 - 2.0, lambda y: 3.0 * y**2, lambda y: 6.0 * y)

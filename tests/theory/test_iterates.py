@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from allworlds.errors import InvalidConstants
+from allworlds.foundation.errors import InvalidConstants
 from allworlds.ftrl.constants import Constants
 from allworlds.theory import Round, lemma_7, lemma_8, lemma_9, mass_ratio, mass_stability, round_state
 from theory.states import cover_of

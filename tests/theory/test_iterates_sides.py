@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from allworlds.errors import InvalidConstants
+from allworlds.foundation.errors import InvalidConstants
 from allworlds.theory import lemma_7, lemma_8, lemma_9, mass_ratio, mass_stability
 from theory import by_definition as own
 

@@ -10,7 +10,7 @@ from scipy.optimize import linprog
 from scipy.stats import entropy
 
 from allworlds import graphs
-from allworlds.errors import InvalidParameter
+from allworlds.foundation.errors import InvalidParameter
 from allworlds.theory.lower_bounds import (
     HOSTILE_START,
     bernoulli_divergence,

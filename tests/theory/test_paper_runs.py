@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from allworlds.errors import InvalidParameter
+from allworlds.foundation.errors import InvalidParameter
 from allworlds.theory import half_steps_and_regret, penalty_mid_term, young_for_the_half_step, young_for_the_step
 from theory import by_definition as own
 from theory.states import cover_of

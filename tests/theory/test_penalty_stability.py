@@ -6,12 +6,12 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from allworlds.errors import InvalidParameter
+from allworlds.covers import CliqueCover
+from allworlds.foundation.errors import InvalidParameter
 from allworlds.ftrl.constants import Constants
-from allworlds.ftrl.simplex import sharp_comparator, shrunk_comparator
 from allworlds.ftrl.solve import solve_ftrl
-from allworlds.graphs import CliqueCover
 from allworlds.theory import Check, Round, lemma_3, lemma_4, lemma_5, theorem_3
+from allworlds.theory.simplex import sharp_comparator, shrunk_comparator
 from theory.states import cover_of
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from allworlds.errors import InvalidConstants, InvalidParameter
+from allworlds.foundation.errors import InvalidConstants, InvalidParameter
 from allworlds.ftrl.clock import HIGHEST, MULTIPLIER
 from allworlds.ftrl.constants import Constants
 from allworlds.ftrl.sharp import rebound, worst_conditional

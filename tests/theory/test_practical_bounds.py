@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from allworlds.errors import InvalidConstants, InvalidParameter
+from allworlds.foundation.errors import InvalidConstants, InvalidParameter
 from allworlds.ftrl.constants import Constants
 from allworlds.ftrl.sharp import rebound, sharp_alpha
 from allworlds.learners.tsallis_shannon import State, Ticket, TsallisShannon

@@ -7,10 +7,10 @@ import math
 import numpy as np
 import pytest
 
-from allworlds.errors import InvalidParameter
+from allworlds.foundation.errors import InvalidParameter
 from allworlds.ftrl.constants import Constants
-from allworlds.ftrl.regularizer import TsallisPerspective, shifted_shannon
 from allworlds.theory import remarks, theorem_1_bound
+from allworlds.theory.regulariser import TsallisPerspective, shifted_shannon
 from theory import by_definition as own
 from theory.states import cover_of
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from allworlds import graphs
-from allworlds.errors import InvalidConstants, InvalidParameter
+from allworlds.covers import clique_cover
+from allworlds.foundation.errors import InvalidConstants, InvalidParameter
 from allworlds.ftrl.constants import Constants
-from allworlds.ftrl.regularizer import log_barrier_gradient, tsallis_shannon_gradient
-from allworlds.graphs import clique_cover
 from allworlds.theory import Round, round_state
+from allworlds.theory.regulariser import log_barrier_gradient, tsallis_shannon_gradient
 from allworlds.theory.rounds import half_steps
 from theory.states import cover_of
 

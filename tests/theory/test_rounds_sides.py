@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from allworlds.errors import InvalidParameter
+from allworlds.foundation.errors import InvalidParameter
 from allworlds.ftrl.constants import Constants
 from allworlds.ftrl.solve import solve_ftrl
 from allworlds.theory import Round, round_state

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from allworlds.errors import InvalidParameter
+from allworlds.foundation.errors import InvalidParameter
 from allworlds.ftrl.constants import Constants
 from allworlds.ftrl.sharp import sharp_alpha
 from allworlds.ftrl.solve import solve_ftrl

@@ -6,13 +6,13 @@ import mpmath
 import numpy as np
 import pytest
 
-from allworlds.errors import InvalidParameter
+from allworlds.covers import CliqueCover
+from allworlds.foundation.errors import InvalidParameter
 from allworlds.ftrl.constants import Constants
 from allworlds.ftrl.sharp import sharp_alpha
-from allworlds.ftrl.simplex import sharp_comparator
 from allworlds.ftrl.solve import solve_ftrl
-from allworlds.graphs import CliqueCover
 from allworlds.theory import corrupted_play, decomposition, youngs_line
+from allworlds.theory.simplex import sharp_comparator
 from theory.states import cover_of
 
 Run = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]

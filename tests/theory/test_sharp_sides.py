@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from allworlds.errors import InvalidParameter
+from allworlds.foundation.errors import InvalidParameter
 from allworlds.ftrl.constants import Constants
 from allworlds.ftrl.sharp import sharp_alpha
 from allworlds.theory import Round, round_state, sharp

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from allworlds import graphs
-from allworlds.graphs import clique_cover
+from allworlds.covers import clique_cover
 from allworlds.theory import clique_penalty, sharp_adversarial_bound
 from allworlds.workflows.cover import cover_graph, what_it_is_worth
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import allworlds as aw
-from allworlds.errors import InvalidParameter
 from allworlds.experiments.store import Store
 from allworlds.experiments.work import Outcome
+from allworlds.foundation.errors import InvalidParameter
 from allworlds.reporting.tables import number
 from allworlds.workflows.experiments import resume_experiment, run_experiment, write_report
 from html_pages import Page, assert_stands_alone

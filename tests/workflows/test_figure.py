@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from allworlds.errors import InvalidParameter
+from allworlds.foundation.errors import InvalidParameter
 from allworlds.workflows.figure import draw_figure
 
 

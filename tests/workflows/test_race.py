@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import allworlds as aw
-from allworlds.errors import AllWorldsError
+from allworlds.foundation.errors import AllWorldsError
 from allworlds.learners import LEARNERS
 from allworlds.workflows.race import CellsFailed, Race, RaceInterrupted, full_race, run_race
 from allworlds.workflows.race import run as running
@@ -229,7 +229,7 @@ def test_a_folder_that_cannot_be_written_is_found_before_the_first_round(tmp_pat
 def test_the_full_race_has_every_learner_every_kind_of_world_and_every_attack():
     from typing import get_args
 
-    from allworlds.specs import parse_spec
+    from allworlds.foundation.specs import parse_spec
     from allworlds.worlds.by_name import WORLDS
     from allworlds.worlds.corrupted import Attack
 

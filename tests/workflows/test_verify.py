@@ -8,9 +8,10 @@ import re
 import numpy as np
 import pytest
 
-from allworlds.errors import InvalidParameter
+from allworlds.covers import clique_cover
+from allworlds.foundation.errors import InvalidParameter
 from allworlds.ftrl import Constants, sharp_alpha, solve_ftrl
-from allworlds.graphs import clique_cover, disjoint_cliques
+from allworlds.graphs import disjoint_cliques
 from allworlds.theory import Check, lemma_7, practical, round_state, sharp_hessian
 from allworlds.workflows.verify import Verdict, verify
 from allworlds.workflows.verify.algorithm import optimality

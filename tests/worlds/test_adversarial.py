@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from allworlds.errors import InvalidParameter
+from allworlds.foundation.errors import InvalidParameter
 from allworlds.worlds import adversarial, constrained_adversary, drifting, loss_table, random_sequence, switching
 from allworlds.worlds.adversarial import growing_turns
 from instances_of_worlds import CLEAN, bare

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from allworlds import worlds
-from allworlds.errors import AllWorldsError
+from allworlds.foundation.errors import AllWorldsError
 from allworlds.worlds.by_name import WORLDS, make_world
 
 CASES = [

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from allworlds import worlds
-from allworlds.errors import InvalidParameter
-from allworlds.simulation import corruption_level
+from allworlds.foundation.errors import InvalidParameter
+from allworlds.theory import corruption_level
 from allworlds.worlds import Reactive, corrupted, stochastic, switching
 from instances_of_worlds import ATTACKS, CLEAN, N_ARMS, attacked, bare
 

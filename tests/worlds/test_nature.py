@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from allworlds.errors import InvalidParameter
+from allworlds.foundation.errors import InvalidParameter
 from allworlds.worlds import corrupted, recorded, stochastic
 from instances_of_worlds import ATTACKS, CLEAN, N_ARMS, attacked, bare
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from allworlds.errors import InvalidParameter
+from allworlds.foundation.errors import InvalidParameter
 from allworlds.worlds import lock_in, phases
 from instances_of_worlds import bare
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from allworlds.errors import InvalidParameter, MissingExtra
+from allworlds.foundation.errors import InvalidParameter, MissingExtra
 from allworlds.worlds import recorded
 from instances_of_worlds import bare
 

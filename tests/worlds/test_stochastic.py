@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from allworlds.errors import InvalidParameter
+from allworlds.foundation.errors import InvalidParameter
 from allworlds.worlds import one_bad_arm, one_good_arm, stochastic
 from instances_of_worlds import bare
 

@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 
 from allworlds.agents.files import as_path, read_file, write_file
 from allworlds.agents.values import as_numbers, check_range, few, scale_losses
-from allworlds.errors import AllWorldsError, InvalidLosses, InvalidParameter, InvalidState, UnknownDecision
-from allworlds.graphs.checks import Label, is_whole, whole_number
-from allworlds.graphs.plain import cover_from_data, cover_to_data
+from allworlds.covers.cover_files import cover_from_data, cover_to_data
+from allworlds.foundation.checks import Label, is_whole, whole_number
+from allworlds.foundation.errors import AllWorldsError, InvalidLosses, InvalidParameter, InvalidState, UnknownDecision
 from allworlds.kernels.random import STREAM_AGENT, as_seed, uniform_pair
 from allworlds.learners import BY_NAME, Learner
 
@@ -81,7 +81,8 @@ class Agent:
 
     Examples
     --------
-    >>> from allworlds.graphs import clique_cover, disjoint_cliques
+    >>> from allworlds.covers import clique_cover
+    >>> from allworlds.graphs import disjoint_cliques
     >>> from allworlds.learners import TsallisShannon
     >>> agent = Agent(TsallisShannon(clique_cover(disjoint_cliques(2, 2))), seed=7)
     >>> decision = agent.choose()

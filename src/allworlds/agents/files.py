@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.errors import InvalidParameter, InvalidState
+from allworlds.foundation.errors import InvalidParameter, InvalidState
 
 FORMAT = "allworlds agent"
 VERSION = 3

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.errors import InvalidLosses, InvalidParameter
+from allworlds.foundation.errors import InvalidLosses, InvalidParameter
 from allworlds.kernels.jit import lean_jit
 
 

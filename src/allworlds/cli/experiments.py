@@ -179,8 +179,8 @@ def experiments(as_json: AsJson = False) -> None:
 
 def _go(start: Callable[[Listener], Summary], *, as_json: bool) -> None:
     """Start, listen, and end with a sentence and an exit code."""
-    from allworlds.errors import RunStopped
     from allworlds.experiments.run import Interrupted
+    from allworlds.foundation.errors import RunStopped
 
     try:
         with _listening(as_json=as_json) as listener:

@@ -12,7 +12,7 @@ import typer
 
 from allworlds.cli.progress import progress
 from allworlds.cli.sentences import sentences
-from allworlds.errors import InvalidParameter
+from allworlds.foundation.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from allworlds.workflows.race import RaceResult

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from allworlds.simulation.comparison import Estimate, Standing
+    from allworlds.analysis.comparison import Estimate, Standing
     from allworlds.workflows.race import RaceResult
 
 

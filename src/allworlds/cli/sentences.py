@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import typer
 
-from allworlds.errors import AllWorldsError
+from allworlds.foundation.errors import AllWorldsError
 
 
 @contextmanager

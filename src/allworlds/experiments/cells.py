@@ -23,12 +23,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from allworlds.errors import AllWorldsError, InvalidParameter
-from allworlds.graphs import CliqueCover, clique_cover
+from allworlds.covers import CliqueCover, clique_cover
+from allworlds.foundation.errors import AllWorldsError, InvalidParameter
+from allworlds.foundation.specs import PATHS, parse_spec
 from allworlds.graphs.by_name import graph_spec, make_graph
 from allworlds.learners import Learner
 from allworlds.learners.by_name import learner_of
-from allworlds.specs import PATHS, parse_spec
 from allworlds.worlds import World
 from allworlds.worlds.by_name import make_world
 

@@ -19,10 +19,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn, Protocol
 
-from allworlds.errors import InvalidParameter, MissingExtra, RunStopped
 from allworlds.experiments.cells import Cell, Workshop
-from allworlds.experiments.machine import machine, same_kind
 from allworlds.experiments.work import Outcome, code, play_cell, warm_up
+from allworlds.foundation.errors import InvalidParameter, MissingExtra, RunStopped
+from allworlds.foundation.machine import machine, same_kind
 
 OnNotice = Callable[[str], None]
 Bundle = tuple[Cell, ...]

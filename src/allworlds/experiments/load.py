@@ -26,10 +26,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from allworlds.errors import InvalidParameter, MissingExtra
 from allworlds.experiments.parts import MEASURES, arrow, read_part
 from allworlds.experiments.store import Row, Store
-from allworlds.specs import parse_spec
+from allworlds.foundation.errors import InvalidParameter, MissingExtra
+from allworlds.foundation.specs import parse_spec
 
 Form = Literal["pandas", "arrow", "xarray"]
 FORMS = ("pandas", "arrow", "xarray")

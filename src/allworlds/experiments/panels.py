@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.errors import InvalidParameter
+from allworlds.analysis.comparison import Estimate, mean_interval
+from allworlds.analysis.slopes import Slope, doubling_slope, fitted, power_slope
 from allworlds.experiments.load import AXES, load_results
 from allworlds.experiments.parts import MEASURES
-from allworlds.experiments.slopes import Slope, doubling_slope, fitted, power_slope
-from allworlds.simulation.comparison import Estimate, mean_interval
+from allworlds.foundation.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from allworlds.experiments.spec import Report

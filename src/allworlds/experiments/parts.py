@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from allworlds.errors import MissingExtra
-from allworlds.experiments.files import write_whole
 from allworlds.experiments.work import Outcome, code, rows_checksum
+from allworlds.foundation.errors import MissingExtra
+from allworlds.foundation.files import write_whole
 
 if TYPE_CHECKING:
     import pyarrow as pa

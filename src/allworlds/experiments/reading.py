@@ -13,8 +13,8 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from allworlds.errors import InvalidParameter, MissingExtra
-from allworlds.specs import NAME, nearest
+from allworlds.foundation.errors import InvalidParameter, MissingExtra
+from allworlds.foundation.specs import NAME, nearest
 
 if TYPE_CHECKING:
     from pydantic import BaseModel, ValidationError

@@ -13,11 +13,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from allworlds.errors import RunStopped
 from allworlds.experiments.cells import Cell
 from allworlds.experiments.executors import Bundle, Executor, Returned
 from allworlds.experiments.store import Store
 from allworlds.experiments.work import Outcome
+from allworlds.foundation.errors import RunStopped
 
 ATTEMPTS = 2
 """How often a cell is tried in one start: cells are pure, so a third time would only lose time."""

@@ -20,8 +20,8 @@
     [report]                       # what to draw: for ``allworlds report``
     x = "horizon"
 
-Graphs, worlds and learners are specs (:mod:`allworlds.specs`), or tables with a ``name``, its options by key and a
-``label`` for people; ``{spec = "...", label = "..."}`` labels a spec. A key that is not known is refused.
+Graphs, worlds and learners are specs (:mod:`allworlds.foundation.specs`), or tables with a ``name``, its options by key
+and a ``label`` for people; ``{spec = "...", label = "..."}`` labels a spec. A key that is not known is refused.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
-from allworlds.errors import InvalidParameter
-from allworlds.specs import NAME, PATHS, Spec, parse_spec
+from allworlds.foundation.errors import InvalidParameter
+from allworlds.foundation.specs import NAME, PATHS, Spec, parse_spec
 
 
 class _Model(BaseModel):

@@ -22,12 +22,12 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from allworlds.errors import InvalidParameter, RunStopped
 from allworlds.experiments.cells import Cell
-from allworlds.experiments.files import open_folder, write_whole
-from allworlds.experiments.machine import machine, versions
 from allworlds.experiments.parts import SUFFIX, checksums_of, read_part, trouble_with, write_part, written_by_us
 from allworlds.experiments.work import Outcome, results_checksum
+from allworlds.foundation.errors import InvalidParameter, RunStopped
+from allworlds.foundation.files import open_folder, write_whole
+from allworlds.foundation.machine import machine, versions
 
 FORMAT = 1
 DAMAGED = ".damaged"
@@ -56,9 +56,9 @@ class Row(NamedTuple):
 
 
 class Store:
-    """The open folder of a run; use it as a context, and hold :func:`~allworlds.experiments.files.alone_in` to write.
+    """The open folder of a run; use it as a context, and hold :func:`~allworlds.foundation.files.alone_in` to write.
 
-    Every trouble with the disk is a :class:`~allworlds.errors.RunStopped` that says what is wrong.
+    Every trouble with the disk is a :class:`~allworlds.foundation.errors.RunStopped` that says what is wrong.
     """
 
     def __init__(self, folder: str | Path, *, read_only: bool = False) -> None:

@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from allworlds import __version__
-from allworlds.errors import InvalidParameter
 from allworlds.experiments.cells import Cell, Workshop
-from allworlds.experiments.machine import machine
+from allworlds.foundation.errors import InvalidParameter
+from allworlds.foundation.machine import machine
 from allworlds.kernels.jit import source_digest
 from allworlds.simulation import play
 

@@ -20,11 +20,11 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.errors import InvalidConstants, InvalidParameter
+from allworlds.covers import CliqueCover
+from allworlds.covers.cover import check_cover
+from allworlds.foundation.checks import whole_number
+from allworlds.foundation.errors import InvalidConstants, InvalidParameter
 from allworlds.ftrl.sharp import rebound, sharp_alpha, sharp_alphas
-from allworlds.graphs import CliqueCover
-from allworlds.graphs.checks import whole_number
-from allworlds.graphs.cover import check_cover
 
 Estimator = Literal["importance", "baseline"]
 
@@ -49,7 +49,8 @@ LARGEST = 1e30
 class Constants:
     """All that Algorithm 1 leaves open; plain data, hashable, the same for ever once made.
 
-    >>> from allworlds.graphs import clique_cover, disjoint_cliques
+    >>> from allworlds.covers import clique_cover
+    >>> from allworlds.graphs import disjoint_cliques
     >>> cover = clique_cover(disjoint_cliques(2, 5))
     >>> Constants.paper(cover, horizon=1000).beta
     9.0

@@ -24,11 +24,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from allworlds.covers import CliqueCover
 from allworlds.ftrl.clique_table import BLOCK, COOLNESS, REACH
 from allworlds.ftrl.clock import BARRIER, RATE, ROUND
 from allworlds.ftrl.constants import Constants
 from allworlds.ftrl.sharp import rebound, sharp_alpha
-from allworlds.graphs import CliqueCover
 from allworlds.kernels.jit import lean_jit
 
 Floats = NDArray[np.float64]

@@ -24,7 +24,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.errors import InvalidConstants, InvalidParameter
+from allworlds.foundation.errors import InvalidConstants, InvalidParameter
 
 BRACKET = 4.0  # g >= excess = 4 and tanh(2) > 0.96, so the left side exceeds 3 there
 

@@ -16,12 +16,12 @@ from numbers import Real
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from allworlds.errors import InvalidLosses, InvalidParameter
+from allworlds.covers import CliqueCover
+from allworlds.covers.cover import check_cover
+from allworlds.foundation.errors import InvalidLosses, InvalidParameter
 from allworlds.ftrl.clique_mass import GOOD, MAX_STEPS, TIGHT, Masses, Problem, new_masses, solve_masses
 from allworlds.ftrl.constants import Constants
 from allworlds.ftrl.within_clique import least, probability
-from allworlds.graphs import CliqueCover
-from allworlds.graphs.cover import check_cover
 from allworlds.kernels.jit import lean_jit
 
 
@@ -56,7 +56,8 @@ def solve_ftrl(
     ``cumulative_losses`` has shape (N,), in the order of the arms. ``max_steps`` limits Newton's steps; with 0
     the answer comes from bisection alone.
 
-    >>> from allworlds.graphs import clique_cover, disjoint_cliques
+    >>> from allworlds.covers import clique_cover
+    >>> from allworlds.graphs import disjoint_cliques
     >>> cover = clique_cover(disjoint_cliques(2, 1))
     >>> answer = solve_ftrl(cover, [0.0, 0.0], 1.0, Constants.sharp(cover))
     >>> answer.distribution

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from allworlds.errors import InvalidParameter
+from allworlds.foundation.errors import InvalidParameter
+from allworlds.foundation.specs import Kind, Recipe, Spec, build, parse_spec
 from allworlds.graphs import families, random_families
-from allworlds.graphs.cover import CliqueCover
-from allworlds.graphs.cover_files import read_cover
-from allworlds.graphs.covering import clique_cover
 from allworlds.graphs.files import read_graph
 from allworlds.graphs.graph import FeedbackGraph
-from allworlds.specs import Kind, Recipe, Spec, build, parse_spec
+from allworlds.graphs.plain import read_graph_of_cover
 
 COUNT: dict[str, Kind] = {"n": "integer"}
 
 
 def make_graph(spec: str) -> FeedbackGraph:
-    """The graph that a spec names; see :mod:`allworlds.specs` for the grammar.
+    """The graph that a spec names; see :mod:`allworlds.foundation.specs` for the grammar.
 
     >>> make_graph("disjoint-cliques:1,2,4")
     FeedbackGraph(7 arms, 7 edges)
@@ -25,18 +23,6 @@ def make_graph(spec: str) -> FeedbackGraph:
     30
     """
     return build(graph_spec(spec), GRAPHS, "graph", "allworlds graphs")
-
-
-def make_cover(spec: str) -> CliqueCover:
-    """A cover of the graph that a spec names: the one in the file of ``cover:PATH``, else a new one.
-
-    >>> make_cover("cycle:5").n_cliques
-    3
-    """
-    parsed = graph_spec(spec)
-    if parsed.name == "cover" and parsed.positional:
-        return read_cover(str(parsed.positional[0]))
-    return clique_cover(make_graph(spec))
 
 
 def graph_spec(text: str) -> Spec:
@@ -173,7 +159,7 @@ GRAPHS: dict[str, Recipe[FeedbackGraph]] = {
         ),
         Recipe(
             "cover",
-            lambda path: read_cover(path).graph,
+            read_graph_of_cover,
             "the graph of a cover that allworlds cover wrote; a race then uses that cover",
             "cover:cover.json",
             {"path": "path"},

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from allworlds.errors import InvalidGraph
-from allworlds.graphs.checks import Ints, integers, whole_number
+from allworlds.foundation.checks import Ints, integers, whole_number
+from allworlds.foundation.errors import InvalidGraph
 from allworlds.graphs.graph import FeedbackGraph
 
 

@@ -12,10 +12,10 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from allworlds.errors import InvalidGraph, MissingExtra
+from allworlds.foundation.errors import InvalidGraph, MissingExtra
+from allworlds.foundation.specs import nearest
 from allworlds.graphs.formats import from_matrix, from_metis, looks_like_a_matrix
 from allworlds.graphs.graph import FeedbackGraph
-from allworlds.specs import nearest
 
 GRAPHML = (".graphml", ".xml")
 METIS = (".graph", ".metis")

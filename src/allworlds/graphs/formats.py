@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from allworlds.errors import InvalidGraph
+from allworlds.foundation.errors import InvalidGraph
 from allworlds.graphs.graph import FeedbackGraph
 
 

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from allworlds.errors import AllWorldsError, InvalidGraph, InvalidParameter, MissingExtra
-from allworlds.graphs.checks import (
+from allworlds.foundation.checks import (
     Ints,
     Label,
     check_arms,
@@ -21,6 +20,7 @@ from allworlds.graphs.checks import (
     is_whole,
     whole_number,
 )
+from allworlds.foundation.errors import AllWorldsError, InvalidGraph, InvalidParameter, MissingExtra
 from allworlds.graphs.storage import DisjointCliques, Storage, from_neighbours, from_pairs, induced
 
 

@@ -1,16 +1,18 @@
-"""Graphs and covers as plain data: what a saved file holds of them."""
+"""Graphs as plain data: what a saved file holds of them."""
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from allworlds.errors import InvalidGraph
-from allworlds.graphs.certificate import certificate_from_data
-from allworlds.graphs.cover import CliqueCover
+from allworlds.foundation.errors import InvalidCover, InvalidGraph
 from allworlds.graphs.graph import FeedbackGraph
 from allworlds.graphs.storage import DisjointCliques
+
+COVER_FORMAT = "allworlds cover 1"
 
 
 def graph_to_data(graph: FeedbackGraph) -> dict[str, Any]:
@@ -42,23 +44,24 @@ def graph_from_data(data: dict[str, Any]) -> FeedbackGraph:
     return FeedbackGraph(data["n_arms"], edges, labels)
 
 
-def cover_to_data(cover: CliqueCover) -> dict[str, Any]:
-    """The cover with its graph."""
-    return {
-        "graph": graph_to_data(cover.graph),
-        "owner": cover.owner,
-        "lower_bound": cover.lower_bound,
-        "method": cover.method,
-        "certificate": None if cover.certificate is None else cover.certificate.to_data(),
-    }
+def read_cover_data(path: str | Path) -> dict[str, Any]:
+    """What ``cover.json`` holds: a graph, a cover and its certificate, as plain data."""
+    file = Path(path)
+    try:
+        data: Any = json.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InvalidCover(f"cannot read '{file}': {error.strerror}") from None
+    except ValueError:
+        raise InvalidCover(f"'{file}' is no JSON; expected a file that allworlds cover or write_cover wrote") from None
+    if not isinstance(data, dict) or data.get("format") != COVER_FORMAT:
+        raise InvalidCover(f"'{file}' is no cover of ours; expected a file that allworlds cover or write_cover wrote")
+    return data
 
 
-def cover_from_data(data: dict[str, Any]) -> CliqueCover:
-    """The inverse of :func:`cover_to_data`; the cover checks itself again. Older data has no certificate."""
-    return CliqueCover.from_owner(
-        graph_from_data(data["graph"]),
-        np.asarray(data["owner"], dtype=np.int64),
-        lower_bound=data["lower_bound"],
-        method=data["method"],
-        certificate=certificate_from_data(data.get("certificate")),
-    )
+def read_graph_of_cover(path: str | Path) -> FeedbackGraph:
+    """The graph in ``cover.json``."""
+    data = read_cover_data(path)
+    try:
+        return graph_from_data(data["graph"])
+    except (KeyError, TypeError) as error:
+        raise InvalidCover(f"'{path}' is damaged: {error}; write it again") from None

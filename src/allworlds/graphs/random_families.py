@@ -11,8 +11,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from allworlds.errors import InvalidGraph
-from allworlds.graphs.checks import Ints, whole_number
+from allworlds.foundation.checks import Ints, whole_number
+from allworlds.foundation.errors import InvalidGraph
 from allworlds.graphs.families import block_sizes, interval, real_number, unit_disk
 from allworlds.graphs.graph import FeedbackGraph
 

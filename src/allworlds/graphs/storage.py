@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.graphs.checks import Ints, frozen
+from allworlds.foundation.checks import Ints, frozen
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -17,7 +17,7 @@ from numbers import Integral
 
 import numpy as np
 
-from allworlds.errors import InvalidParameter
+from allworlds.foundation.errors import InvalidParameter
 from allworlds.kernels.jit import lean_jit
 
 Word = np.uint64

@@ -27,8 +27,8 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.graphs import CliqueCover
-from allworlds.graphs.cover import check_cover
+from allworlds.covers import CliqueCover
+from allworlds.covers.cover import check_cover
 from allworlds.kernels.jit import lean_jit
 from allworlds.learners.base import Learner
 from allworlds.learners.checks import positive, whole
@@ -76,7 +76,8 @@ class Ticket(NamedTuple):
 class AAEAlphaSample(Learner):
     """Action elimination by AlphaSample; ``scale`` multiplies the lengths of the phases, 1 as published.
 
-    >>> from allworlds.graphs import clique_cover, disjoint_cliques
+    >>> from allworlds.covers import clique_cover
+    >>> from allworlds.graphs import disjoint_cliques
     >>> learner = AAEAlphaSample(clique_cover(disjoint_cliques(2, 2)), horizon=1000)
     >>> state = learner.init()
     >>> ticket = learner.draw(state, 0.9, 0.0)

@@ -21,9 +21,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.errors import InvalidState
-from allworlds.graphs import CliqueCover, FeedbackGraph
-from allworlds.graphs.checks import whole_number
+from allworlds.covers import CliqueCover
+from allworlds.foundation.checks import whole_number
+from allworlds.foundation.errors import InvalidState
+from allworlds.graphs import FeedbackGraph
 from allworlds.learners import dispatch
 
 

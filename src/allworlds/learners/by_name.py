@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from allworlds.errors import InvalidParameter
-from allworlds.graphs import CliqueCover
+from allworlds.covers import CliqueCover
+from allworlds.foundation.errors import InvalidParameter
+from allworlds.foundation.specs import parse_spec
 from allworlds.learners.base import Learner
 from allworlds.learners.registry import Entry, find_learner, make_learner
-from allworlds.specs import parse_spec
 
 
 def learner_of(spec: str, cover: CliqueCover, horizon: int | None = None) -> Learner:
     """The learner that a spec names, on a cover; its options go by key.
 
-    >>> from allworlds.graphs import clique_cover, disjoint_cliques
+    >>> from allworlds.covers import clique_cover
+    >>> from allworlds.graphs import disjoint_cliques
     >>> learner_of("tsallis-shannon-sharp:kappa=0.25", clique_cover(disjoint_cliques(2, 3))).n_arms
     6
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from numbers import Integral, Real
 
-from allworlds.errors import InvalidParameter
+from allworlds.foundation.errors import InvalidParameter
 
 
 def whole(name: str, value: object) -> int:

@@ -19,8 +19,8 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.graphs import CliqueCover
-from allworlds.graphs.cover import check_cover
+from allworlds.covers import CliqueCover
+from allworlds.covers.cover import check_cover
 from allworlds.kernels.jit import lean_jit
 from allworlds.learners.base import Learner
 from allworlds.learners.dispatch import Sight, own_sight, serves
@@ -54,7 +54,8 @@ class Ticket(NamedTuple):
 class Exp3(Learner):
     """Exp3 without a horizon; the cover is kept for its graph only.
 
-    >>> from allworlds.graphs import bandit, clique_cover
+    >>> from allworlds.covers import clique_cover
+    >>> from allworlds.graphs import bandit
     >>> learner = Exp3(clique_cover(bandit(3)))
     >>> state = learner.init()
     >>> ticket = learner.draw(state, 0.5, 0.0)

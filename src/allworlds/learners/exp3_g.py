@@ -25,8 +25,8 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.graphs import CliqueCover
-from allworlds.graphs.cover import check_cover
+from allworlds.covers import CliqueCover
+from allworlds.covers.cover import check_cover
 from allworlds.kernels.jit import lean_jit
 from allworlds.learners.checks import whole
 from allworlds.learners.dispatch import Sight, graph_sight, serves
@@ -85,7 +85,8 @@ class Exp3G(DividingLearner):
     ``independence`` is the independence number of the graph, or a bound above it; the default is the number of
     cliques of the cover.
 
-    >>> from allworlds.graphs import clique_cover, star
+    >>> from allworlds.covers import clique_cover
+    >>> from allworlds.graphs import star
     >>> learner = Exp3G(clique_cover(star(5)))
     >>> state = learner.init()
     >>> ticket = learner.draw(state, 0.0, 0.0)

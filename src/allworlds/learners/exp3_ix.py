@@ -27,8 +27,8 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.graphs import CliqueCover
-from allworlds.graphs.cover import check_cover
+from allworlds.covers import CliqueCover
+from allworlds.covers.cover import check_cover
 from allworlds.kernels.jit import lean_jit
 from allworlds.learners.checks import flag
 from allworlds.learners.dispatch import Sight, graph_sight, serves
@@ -90,7 +90,8 @@ class Ticket(NamedTuple):
 class Exp3IX(DividingLearner):
     """Exp3-IX on a feedback graph, or Exp3-SET with ``implicit=False``; the cover is kept for its graph only.
 
-    >>> from allworlds.graphs import clique_cover, star
+    >>> from allworlds.covers import clique_cover
+    >>> from allworlds.graphs import star
     >>> learner = Exp3IX(clique_cover(star(4)))
     >>> state = learner.init()
     >>> ticket = learner.draw(state, 0.3, 0.0)

@@ -21,8 +21,8 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.graphs import CliqueCover
-from allworlds.graphs.cover import check_cover
+from allworlds.covers import CliqueCover
+from allworlds.covers.cover import check_cover
 from allworlds.kernels.jit import lean_jit
 from allworlds.learners.base import Learner
 from allworlds.learners.dispatch import Sight, full_sight, serves
@@ -53,7 +53,8 @@ class Ticket(NamedTuple):
 class Hedge(Learner):
     """Decreasing Hedge with full information; the cover is kept for its graph only.
 
-    >>> from allworlds.graphs import bandit, clique_cover
+    >>> from allworlds.covers import clique_cover
+    >>> from allworlds.graphs import bandit
     >>> learner = Hedge(clique_cover(bandit(3)))
     >>> state = learner.init()
     >>> ticket = learner.draw(state, 0.5, 0.0)

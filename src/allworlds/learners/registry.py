@@ -7,9 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from allworlds.errors import InvalidParameter
+from allworlds.covers import CliqueCover, clique_cover
+from allworlds.foundation.errors import InvalidParameter
+from allworlds.foundation.specs import nearest
 from allworlds.ftrl import Constants
-from allworlds.graphs import CliqueCover, FeedbackGraph, clique_cover
+from allworlds.graphs import FeedbackGraph
 from allworlds.learners.aae_alphasample import AAEAlphaSample
 from allworlds.learners.base import Learner
 from allworlds.learners.exp3 import Exp3
@@ -22,7 +24,6 @@ from allworlds.learners.tsallis_shannon import TsallisShannon
 from allworlds.learners.ucb_maxn import UCBMaxN
 from allworlds.learners.ucb_n import UCBN
 from allworlds.learners.uniform import Uniform
-from allworlds.specs import nearest
 
 Make = Callable[..., Learner]
 

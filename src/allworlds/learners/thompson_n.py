@@ -25,8 +25,8 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.graphs import CliqueCover
-from allworlds.graphs.cover import check_cover
+from allworlds.covers import CliqueCover
+from allworlds.covers.cover import check_cover
 from allworlds.kernels.jit import lean_jit
 from allworlds.kernels.random import beta, uniform_pair
 from allworlds.learners.base import Learner
@@ -69,7 +69,8 @@ class Ticket(NamedTuple):
 class ThompsonN(Learner):
     """Thompson sampling over observations; the cover is kept for its graph only.
 
-    >>> from allworlds.graphs import clique_cover, disjoint_cliques
+    >>> from allworlds.covers import clique_cover
+    >>> from allworlds.graphs import disjoint_cliques
     >>> learner = ThompsonN(clique_cover(disjoint_cliques(1, 2)))
     >>> state = learner.init()
     >>> learner.update(state, learner.draw(state, 0.3, 0.6), np.array([0.0, 1.0]))

@@ -26,9 +26,9 @@ from typing import ClassVar, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.errors import InvalidParameter
-from allworlds.graphs import CliqueCover
-from allworlds.graphs.cover import check_cover
+from allworlds.covers import CliqueCover
+from allworlds.covers.cover import check_cover
+from allworlds.foundation.errors import InvalidParameter
 from allworlds.kernels.jit import lean_jit
 from allworlds.learners.base import Learner
 from allworlds.learners.dispatch import Sight, own_sight, serves
@@ -75,7 +75,8 @@ class Ticket(NamedTuple):
 class TsallisINF(Learner):
     """Tsallis-INF with importance weighting (``iw``) or reduced variance (``rv``); the graph is ignored.
 
-    >>> from allworlds.graphs import bandit, clique_cover
+    >>> from allworlds.covers import clique_cover
+    >>> from allworlds.graphs import bandit
     >>> learner = TsallisINF(clique_cover(bandit(2)))
     >>> state = learner.init()
     >>> learner.update(state, learner.draw(state, 0.7, 0.0), np.array([1.0]))

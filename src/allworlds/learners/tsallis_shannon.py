@@ -25,7 +25,9 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.errors import InvalidParameter, InvalidState
+from allworlds.covers import CliqueCover
+from allworlds.covers.cover import check_cover
+from allworlds.foundation.errors import InvalidParameter, InvalidState
 from allworlds.ftrl.clique_mass import Masses, Problem, appraise_all, new_masses, residual_of
 from allworlds.ftrl.clique_table import (
     COOLNESS,
@@ -67,8 +69,6 @@ from allworlds.ftrl.regret_bound import (
 )
 from allworlds.ftrl.solve import fill_distribution
 from allworlds.ftrl.within_clique import least
-from allworlds.graphs import CliqueCover
-from allworlds.graphs.cover import check_cover
 from allworlds.kernels.exponential import exp
 from allworlds.kernels.jit import lean_jit
 from allworlds.learners.base import Learner
@@ -115,7 +115,8 @@ class Ticket(NamedTuple):
 class TsallisShannon(Learner):
     """Algorithm 1 of [EK21] on a clique cover, with practical constants unless others are given.
 
-    >>> from allworlds.graphs import clique_cover, disjoint_cliques
+    >>> from allworlds.covers import clique_cover
+    >>> from allworlds.graphs import disjoint_cliques
     >>> learner = TsallisShannon(clique_cover(disjoint_cliques(2, 2)))
     >>> state = learner.init()
     >>> learner.distribution(state)
@@ -218,7 +219,8 @@ class TsallisShannon(Learner):
         below the worst case. None if the theorem does not cover the run: constants with a floor, with implicit
         exploration or with a barrier that can fall, and runs in which an outcome was learnt after a later draw.
 
-        >>> from allworlds.graphs import clique_cover, disjoint_cliques
+        >>> from allworlds.covers import clique_cover
+        >>> from allworlds.graphs import disjoint_cliques
         >>> learner = TsallisShannon(clique_cover(disjoint_cliques(2, 2)))
         >>> learner.regret_bound(learner.init())
         0.0

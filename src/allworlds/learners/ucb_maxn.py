@@ -21,8 +21,8 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.graphs import CliqueCover
-from allworlds.graphs.cover import check_cover
+from allworlds.covers import CliqueCover
+from allworlds.covers.cover import check_cover
 from allworlds.kernels.jit import lean_jit
 from allworlds.learners.base import Learner
 from allworlds.learners.checks import positive
@@ -55,7 +55,8 @@ class Ticket(NamedTuple):
 class UCBMaxN(Learner):
     """UCB over observations, playing the best neighbour; the cover is kept for its graph only.
 
-    >>> from allworlds.graphs import clique_cover, disjoint_cliques
+    >>> from allworlds.covers import clique_cover
+    >>> from allworlds.graphs import disjoint_cliques
     >>> learner = UCBMaxN(clique_cover(disjoint_cliques(1, 3)))
     >>> state = learner.init()
     >>> learner.update(state, learner.draw(state, 0.9, 0.0), np.array([0.5, 0.25, 1.0]))

@@ -21,8 +21,8 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.graphs import CliqueCover
-from allworlds.graphs.cover import check_cover
+from allworlds.covers import CliqueCover
+from allworlds.covers.cover import check_cover
 from allworlds.kernels.jit import lean_jit
 from allworlds.learners.base import Learner
 from allworlds.learners.checks import positive
@@ -54,7 +54,8 @@ class Ticket(NamedTuple):
 class UCBN(Learner):
     """UCB over observations; the cover is kept for its graph only.
 
-    >>> from allworlds.graphs import clique_cover, disjoint_cliques
+    >>> from allworlds.covers import clique_cover
+    >>> from allworlds.graphs import disjoint_cliques
     >>> learner = UCBN(clique_cover(disjoint_cliques(2, 2)))
     >>> state = learner.init()
     >>> learner.distribution(state)

@@ -12,8 +12,8 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.graphs import CliqueCover
-from allworlds.graphs.cover import check_cover
+from allworlds.covers import CliqueCover
+from allworlds.covers.cover import check_cover
 from allworlds.kernels.jit import lean_jit
 from allworlds.learners.base import Learner
 from allworlds.learners.dispatch import Sight, own_sight, serves
@@ -39,7 +39,8 @@ class Ticket(NamedTuple):
 class Uniform(Learner):
     """Every arm with probability ``1/N``; the cover is kept for its graph only.
 
-    >>> from allworlds.graphs import bandit, clique_cover
+    >>> from allworlds.covers import clique_cover
+    >>> from allworlds.graphs import bandit
     >>> learner = Uniform(clique_cover(bandit(4)))
     >>> learner.distribution(learner.init())
     array([0.25, 0.25, 0.25, 0.25])

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from allworlds.errors import InvalidParameter, MissingExtra
+from allworlds.foundation.errors import InvalidParameter, MissingExtra
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

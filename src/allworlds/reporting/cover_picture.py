@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
-    from allworlds.graphs import CliqueCover
+    from allworlds.covers import CliqueCover
 
 MOST_ARMS = 400
 """Beyond that, arms cannot be told apart, and the sizes of the cliques are drawn instead."""

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from allworlds.analysis.slopes import Slope, fitted
 from allworlds.experiments.panels import Panel, Point, heights_of
-from allworlds.experiments.slopes import Slope, fitted
 from allworlds.reporting.canvas import blank, house_style
 from allworlds.reporting.experiment_words import Sweep
 from allworlds.reporting.labels import EndLabel, label_ends

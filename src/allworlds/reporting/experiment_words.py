@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from allworlds.analysis.comparison import LEAST_REGRET
+from allworlds.analysis.slopes import LEAST_POINTS, Slope
 from allworlds.experiments.panels import Line, Panel
-from allworlds.experiments.slopes import LEAST_POINTS, Slope
 from allworlds.reporting.tables import between, number
 from allworlds.reporting.words import counted
-from allworlds.simulation.comparison import LEAST_REGRET
 
 AXES = {"horizon": "horizon T", "n_cliques": "number of cliques K", "budget": "corruption budget C", "n_arms": "arms N"}
 LETTERS = {"horizon": "T", "n_cliques": "K", "budget": "C", "n_arms": "N"}

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.errors import MissingExtra
-from allworlds.graphs import independent_set
+from allworlds.covers import independent_set
+from allworlds.foundation.errors import MissingExtra
 from allworlds.reporting.story import Story
 from allworlds.reporting.styles import OURS, Style
 from allworlds.theory import sharp_adversarial_bound, sharp_corrupted_bound

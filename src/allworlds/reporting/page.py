@@ -11,8 +11,8 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from allworlds.errors import InvalidParameter
-from allworlds.experiments.files import write_whole
+from allworlds.foundation.errors import InvalidParameter
+from allworlds.foundation.files import write_whole
 from allworlds.reporting.canvas import house_style, save
 
 if TYPE_CHECKING:

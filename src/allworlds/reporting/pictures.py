@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import ArrayLike, NDArray
 
-    from allworlds.graphs import CliqueCover
+    from allworlds.covers import CliqueCover
 
 
 def clique_colour(clique: int) -> str:

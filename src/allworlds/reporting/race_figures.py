@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from allworlds.simulation.comparison import WorstRatio
-    from allworlds.simulation.runs import Runs
+    from allworlds.analysis.comparison import WorstRatio
+    from allworlds.analysis.runs import Runs
     from allworlds.worlds import World
 
 GREYS = ("#C8C8C8", "#DEDEDE")
@@ -41,7 +41,7 @@ def headline_figure(story: Story) -> Figure:
 def ratio_bars(ax: Axes, ratios: Sequence[WorstRatio], ours: str, titles: Mapping[str, str]) -> Axes:
     """Bars from 1, the best there is, on a logarithmic axis; the smallest ratio on top.
 
-    >>> from allworlds.simulation.comparison import WorstRatio
+    >>> from allworlds.analysis.comparison import WorstRatio
     >>> rows = [WorstRatio("a", 1.0, "w", True), WorstRatio("b", 4.0, "w", True)]
     >>> ax = ratio_bars(blank(4, 2).subplots(), rows, "a", {"w": "windy"})
     >>> [text.get_text() for text in ax.texts]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from allworlds.graphs import CliqueCover
-from allworlds.simulation.comparison import Standing, WorstRatio
-from allworlds.simulation.runs import Runs
-from allworlds.specs import parse_spec
+from allworlds.analysis.comparison import Standing, WorstRatio
+from allworlds.analysis.runs import Runs
+from allworlds.covers import CliqueCover
+from allworlds.foundation.specs import parse_spec
 from allworlds.worlds import World
 
 

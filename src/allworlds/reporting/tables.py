@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from allworlds.reporting.story import Story, short_titles
 
 if TYPE_CHECKING:
-    from allworlds.simulation.comparison import Estimate, Standing
+    from allworlds.analysis.comparison import Estimate, Standing
 
 NEAR, FAR = 1.5, 3.0
 """Ratios up to the first are shaded as good, from the second on as bad."""

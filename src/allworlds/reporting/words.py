@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from html import escape
 
+from allworlds.covers import CliqueCover
+from allworlds.foundation.specs import parse_spec
 from allworlds.ftrl import Constants
-from allworlds.graphs import CliqueCover
 from allworlds.reporting.story import Story, short_titles
-from allworlds.specs import parse_spec
 from allworlds.worlds.by_name import WORLDS
 
 ATTACKS = {
@@ -35,7 +35,8 @@ def counted(number: int, thing: str) -> str:
 def how_read(graph: str, cover: CliqueCover) -> str:
     """What a graph's spec was taken for.
 
-    >>> from allworlds.graphs import clique_cover, disjoint_cliques
+    >>> from allworlds.covers import clique_cover
+    >>> from allworlds.graphs import disjoint_cliques
     >>> how_read("disjoint-cliques:10x10", clique_cover(disjoint_cliques(10, 10)))
     'disjoint-cliques:10x10: 100 arms in 10 cliques, 450 edges'
     """

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.errors import InvalidLosses, InvalidParameter
+from allworlds.foundation.errors import InvalidLosses, InvalidParameter
 from allworlds.kernels.random import STREAM_LEARNER, uniform_pair
 from allworlds.learners import Learner
 from allworlds.learners.dispatch import draw, peek, regret_bound, sight, update

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.errors import InvalidParameter
+from allworlds.foundation.errors import InvalidParameter
 from allworlds.kernels.jit import lean_jit
 from allworlds.kernels.random import STREAM_LEARNER, as_seed, uniform_pair
 from allworlds.learners import Learner
@@ -43,7 +43,8 @@ def play(learner: Any, world: World | Reactive, horizon: int, seed: int = 0) -> 
     ``losses`` are a dictionary, of the arms that ``learner.graph`` shows where it has one. Such a learner is told
     ``start(seed)`` if it has that, and keeps what it learnt.
 
-    >>> from allworlds.graphs import clique_cover, disjoint_cliques
+    >>> from allworlds.covers import clique_cover
+    >>> from allworlds.graphs import disjoint_cliques
     >>> from allworlds.learners import TsallisShannon
     >>> from allworlds.worlds import one_good_arm
     >>> learner = TsallisShannon(clique_cover(disjoint_cliques(2, 5)))

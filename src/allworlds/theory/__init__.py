@@ -39,6 +39,7 @@ from allworlds.theory.practical_bounds import (
     practical_corrupted_bound,
     practical_general_bound,
 )
+from allworlds.theory.regret import arm_gaps, clique_gaps, corruption_level, pseudo_regret, realised_regret
 from allworlds.theory.rounds import Round, half_steps, round_state
 from allworlds.theory.sharp_runs import corrupted_play, decomposition, youngs_line
 
@@ -46,8 +47,11 @@ __all__ = [
     "Bound",
     "Check",
     "Round",
+    "arm_gaps",
+    "clique_gaps",
     "clique_penalty",
     "corrupted_play",
+    "corruption_level",
     "decomposition",
     "general_penalty_bound",
     "general_stability_bound",
@@ -69,6 +73,8 @@ __all__ = [
     "practical_adversarial_bound",
     "practical_corrupted_bound",
     "practical_general_bound",
+    "pseudo_regret",
+    "realised_regret",
     "round_state",
     "sharp_adversarial_bound",
     "sharp_corrupted_bound",

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from allworlds.errors import InvalidParameter
-from allworlds.graphs.checks import is_whole, whole_number
+from allworlds.foundation.checks import is_whole, whole_number
+from allworlds.foundation.errors import InvalidParameter
 
 Array = NDArray[np.float64]
 

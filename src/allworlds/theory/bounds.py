@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from allworlds.errors import InvalidParameter
+from allworlds.foundation.errors import InvalidParameter
 from allworlds.ftrl.sharp import sharp_alpha, sharp_alphas
 from allworlds.theory import coefficients as number
 from allworlds.theory.arguments import (

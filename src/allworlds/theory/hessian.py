@@ -13,10 +13,10 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from allworlds.errors import InvalidParameter
-from allworlds.ftrl.regularizer import TsallisPerspective
-from allworlds.ftrl.simplex import Partition
+from allworlds.foundation.errors import InvalidParameter
 from allworlds.theory.check import Check
+from allworlds.theory.regulariser import TsallisPerspective
+from allworlds.theory.simplex import Partition
 
 Array = NDArray[np.float64]
 

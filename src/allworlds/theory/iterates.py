@@ -12,10 +12,10 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.errors import InvalidConstants
-from allworlds.ftrl.simplex import shrunk_comparator
+from allworlds.foundation.errors import InvalidConstants
 from allworlds.theory.check import Check
 from allworlds.theory.rounds import Round
+from allworlds.theory.simplex import shrunk_comparator
 
 Array = NDArray[np.float64]
 

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from allworlds.errors import InvalidParameter
-from allworlds.graphs import FeedbackGraph, clique_cover
+from allworlds.covers import clique_cover
+from allworlds.foundation.errors import InvalidParameter
+from allworlds.graphs import FeedbackGraph
 from allworlds.graphs.storage import DisjointCliques
 
 Array = NDArray[np.float64]

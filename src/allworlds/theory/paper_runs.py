@@ -12,13 +12,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from allworlds.errors import InvalidParameter
-from allworlds.ftrl.regularizer import tsallis_shannon
-from allworlds.ftrl.simplex import shrunk_comparator
-from allworlds.graphs import CliqueCover
+from allworlds.covers import CliqueCover
+from allworlds.foundation.errors import InvalidParameter
 from allworlds.theory.arguments import checked_corruption, checked_floor
 from allworlds.theory.check import Check
+from allworlds.theory.regulariser import tsallis_shannon
 from allworlds.theory.rounds import masses
+from allworlds.theory.simplex import shrunk_comparator
 
 Array = NDArray[np.float64]
 

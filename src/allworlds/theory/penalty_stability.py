@@ -14,15 +14,15 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.errors import InvalidParameter
+from allworlds.covers import CliqueCover
+from allworlds.foundation.errors import InvalidParameter
 from allworlds.ftrl.constants import Constants
-from allworlds.ftrl.regularizer import log_barrier, tsallis_shannon
-from allworlds.ftrl.simplex import shrunk_comparator
-from allworlds.graphs import CliqueCover
 from allworlds.theory.arguments import checked_floor
 from allworlds.theory.check import Check
 from allworlds.theory.hessian import dual_norm_squared
+from allworlds.theory.regulariser import log_barrier, tsallis_shannon
 from allworlds.theory.rounds import SEGMENT_POINTS, Round, masses
+from allworlds.theory.simplex import shrunk_comparator
 
 Array = NDArray[np.float64]
 Scalar = Callable[[Array], float]

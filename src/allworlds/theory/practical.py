@@ -11,13 +11,13 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.errors import InvalidParameter
+from allworlds.foundation.errors import InvalidParameter
 from allworlds.ftrl.constants import Constants
-from allworlds.ftrl.simplex import sharp_comparator
 from allworlds.theory import practical_coefficients as number
 from allworlds.theory.check import Check
 from allworlds.theory.practical_coefficients import KAPPA, Verdict, covers
 from allworlds.theory.practical_rounds import PracticalRound
+from allworlds.theory.simplex import sharp_comparator
 
 __all__ = ["PracticalRound", "Verdict", "covers"]
 

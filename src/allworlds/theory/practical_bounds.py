@@ -12,7 +12,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from allworlds.errors import InvalidParameter
+from allworlds.foundation.errors import InvalidParameter
 from allworlds.ftrl.constants import Constants
 from allworlds.theory.arguments import (
     checked_clique,

@@ -15,10 +15,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from allworlds.errors import InvalidConstants
+from allworlds.covers import CliqueCover
+from allworlds.foundation.errors import InvalidConstants
 from allworlds.ftrl.constants import Constants
 from allworlds.ftrl.sharp import rebound, sharp_alphas
-from allworlds.graphs import CliqueCover, FeedbackGraph
+from allworlds.graphs import FeedbackGraph
 from allworlds.theory.arguments import checked_clique, checked_sizes
 
 Array = NDArray[np.float64]
@@ -54,7 +55,8 @@ class Verdict:
 def covers(constants: Constants, cover: CliqueCover) -> Verdict:
     """Say whether Theorem C is about these constants on this cover.
 
-    >>> from allworlds.graphs import clique_cover, disjoint_cliques
+    >>> from allworlds.covers import clique_cover
+    >>> from allworlds.graphs import disjoint_cliques
     >>> cover = clique_cover(disjoint_cliques(2, 5))
     >>> bool(covers(Constants.practical(cover), cover))
     True

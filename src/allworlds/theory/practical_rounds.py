@@ -13,10 +13,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.errors import InvalidParameter
+from allworlds.covers import CliqueCover
+from allworlds.foundation.errors import InvalidParameter
 from allworlds.ftrl.constants import Constants
 from allworlds.ftrl.solve import FTRLSolution, solve_ftrl
-from allworlds.graphs import CliqueCover
 from allworlds.theory import practical_coefficients as number
 from allworlds.theory.practical_coefficients import KAPPA, Numbers, numbers_of
 from allworlds.theory.rounds import SEGMENT_POINTS, masses

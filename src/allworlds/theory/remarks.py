@@ -11,12 +11,12 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from allworlds.errors import InvalidParameter
-from allworlds.ftrl.regularizer import TsallisPerspective, tsallis_shannon
-from allworlds.ftrl.simplex import Partition
+from allworlds.foundation.errors import InvalidParameter
 from allworlds.theory.arguments import checked_corruption, checked_gaps, count
 from allworlds.theory.bounds import theorem_1_bound
 from allworlds.theory.check import Check
+from allworlds.theory.regulariser import TsallisPerspective, tsallis_shannon
+from allworlds.theory.simplex import Partition
 
 Array = NDArray[np.float64]
 

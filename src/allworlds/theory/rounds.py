@@ -13,10 +13,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.errors import InvalidConstants, InvalidParameter
+from allworlds.covers import CliqueCover
+from allworlds.foundation.errors import InvalidConstants, InvalidParameter
 from allworlds.ftrl.constants import Constants
 from allworlds.ftrl.solve import solve_ftrl
-from allworlds.graphs import CliqueCover
 from allworlds.theory.hessian import dual_norm_squared
 
 Array = NDArray[np.float64]
@@ -148,7 +148,8 @@ def round_state(
 ) -> Round:
     """Solve a round: its distribution and all its half steps.
 
-    >>> from allworlds.graphs import clique_cover, disjoint_cliques
+    >>> from allworlds.covers import clique_cover
+    >>> from allworlds.graphs import disjoint_cliques
     >>> cover = clique_cover(disjoint_cliques(2, 1))
     >>> state = round_state(cover, np.zeros(2), np.ones(2), 0.5, Constants.sharp(cover), best_arm=0)
     >>> state.distribution.round(9).tolist(), bool(state.half_steps[0, 0] < 0.5)

@@ -12,15 +12,15 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.errors import InvalidParameter
-from allworlds.ftrl.regularizer import log_barrier, tsallis_shannon
+from allworlds.covers import CliqueCover
+from allworlds.foundation.errors import InvalidParameter
 from allworlds.ftrl.sharp import sharp_alphas
-from allworlds.ftrl.simplex import sharp_comparator
-from allworlds.graphs import CliqueCover
 from allworlds.theory import coefficients as number
 from allworlds.theory.check import Check
 from allworlds.theory.penalty_stability import expected_dual_norm
+from allworlds.theory.regulariser import log_barrier, tsallis_shannon
 from allworlds.theory.rounds import Round, masses
+from allworlds.theory.simplex import sharp_comparator
 
 Array = NDArray[np.float64]
 

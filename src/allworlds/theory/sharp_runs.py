@@ -9,13 +9,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from allworlds.errors import InvalidParameter
+from allworlds.covers import CliqueCover
+from allworlds.foundation.errors import InvalidParameter
 from allworlds.ftrl.constants import Constants
-from allworlds.ftrl.regularizer import log_barrier, tsallis_shannon
-from allworlds.graphs import CliqueCover
 from allworlds.theory import coefficients as number
 from allworlds.theory.arguments import checked_gaps
 from allworlds.theory.check import Check
+from allworlds.theory.regulariser import log_barrier, tsallis_shannon
 from allworlds.theory.rounds import masses
 
 Array = NDArray[np.float64]

@@ -11,15 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from allworlds.errors import InvalidParameter
-from allworlds.graphs import CliqueCover, FeedbackGraph, IndependentArms, clique_cover, write_cover
-from allworlds.graphs.budget import check_time_limit
+from allworlds.covers import CliqueCover, IndependentArms, clique_cover, write_cover
+from allworlds.covers.budget import check_time_limit
+from allworlds.covers.covering import INTERRUPTED, compile_searches
+from allworlds.covers.numbers import Independence, fractional_cover, independence_number
+from allworlds.foundation.errors import InvalidParameter
+from allworlds.foundation.specs import nearest
+from allworlds.graphs import FeedbackGraph
 from allworlds.graphs.by_name import make_graph
-from allworlds.graphs.covering import INTERRUPTED, compile_searches
 from allworlds.graphs.files import FORMATS, parse_graph, read_graph
-from allworlds.graphs.numbers import Independence, fractional_cover, independence_number
 from allworlds.graphs.storage import DisjointCliques
-from allworlds.specs import nearest
 from allworlds.theory import clique_penalty, sharp_adversarial_bound, theorem_1_bound
 
 OBJECTIVES = ("cliques", "penalty")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from allworlds.errors import InvalidParameter
+from allworlds.foundation.errors import InvalidParameter
 
 TITLES = {1: "the smallest Hessian eigenvalue of the Tsallis-Shannon entropy, without and with its shift"}
 

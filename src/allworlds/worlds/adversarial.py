@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from allworlds.errors import InvalidParameter
+from allworlds.foundation.errors import InvalidParameter
 from allworlds.worlds.base import World, make_nature
 from allworlds.worlds.checks import above, arm_of, as_means, between, gap_within, levels_around, whole
 from allworlds.worlds.nature import ALTERNATING, BERNOULLI, DETERMINISTIC, DRIFTING, RANDOM, SWITCHING

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.errors import InvalidParameter
+from allworlds.foundation.errors import InvalidParameter
 from allworlds.kernels.random import as_seed
 from allworlds.worlds.candidates import candidates_of
 from allworlds.worlds.checks import arm_of, whole

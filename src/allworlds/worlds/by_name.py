@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.errors import InvalidParameter
-from allworlds.specs import Kind, Recipe, Spec, build, nearest, parse_spec
+from allworlds.foundation.errors import InvalidParameter
+from allworlds.foundation.specs import Kind, Recipe, Spec, build, nearest, parse_spec
 from allworlds.worlds.adversarial import constrained_adversary, drifting, random_sequence, switching
 from allworlds.worlds.base import World
 from allworlds.worlds.corrupted import corrupted
@@ -24,7 +24,7 @@ Kinds = dict[str, Kind]
 
 
 def make_world(spec: str, n_arms: int) -> World:
-    """The world that a spec names, for ``n_arms`` arms; see :mod:`allworlds.specs` for the grammar.
+    """The world that a spec names, for ``n_arms`` arms; see :mod:`allworlds.foundation.specs` for the grammar.
 
     >>> make_world("stochastic:gap=0.25", 4).means.tolist()
     [0.625, 0.625, 0.375, 0.625]

@@ -8,7 +8,7 @@ from numbers import Integral, Real
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from allworlds.errors import InvalidParameter
+from allworlds.foundation.errors import InvalidParameter
 
 
 def whole(name: str, value: object) -> int:

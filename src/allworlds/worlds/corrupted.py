@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Literal, get_args
 
-from allworlds.errors import InvalidParameter
+from allworlds.foundation.errors import InvalidParameter
 from allworlds.worlds.base import World, change_nature
 from allworlds.worlds.checks import arm_of, between, whole
 from allworlds.worlds.nature import (

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from allworlds.errors import InvalidParameter
+from allworlds.foundation.errors import InvalidParameter
 from allworlds.worlds.base import World, make_nature
 from allworlds.worlds.checks import above, arm_of, between, whole
 from allworlds.worlds.nature import MIXED

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from allworlds.errors import InvalidParameter, MissingExtra
+from allworlds.foundation.errors import InvalidParameter, MissingExtra
 from allworlds.worlds.base import World, make_nature
 from allworlds.worlds.nature import DETERMINISTIC, TABLE
 

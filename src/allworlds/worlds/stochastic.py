@@ -8,7 +8,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from allworlds.errors import InvalidParameter
+from allworlds.foundation.errors import InvalidParameter
 from allworlds.worlds.base import World, make_nature
 from allworlds.worlds.checks import above, arm_of, as_means, gap_within, levels_around, whole
 from allworlds.worlds.nature import BERNOULLI, BETA, DETERMINISTIC, GAUSSIAN, STATIONARY

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from allworlds.experiments.cells import Cell, Workshop, resolve
-from allworlds.experiments.machine import machine, versions
 from allworlds.experiments.reading import Source, as_experiment, read_experiment
 from allworlds.experiments.work import code
+from allworlds.foundation.machine import machine, versions
 from allworlds.simulation import play
 
 if TYPE_CHECKING:

@@ -10,15 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from allworlds.errors import InvalidParameter, RunStopped
 from allworlds.experiments.cells import Cell
 from allworlds.experiments.executors import Cluster, Executor, Threads
-from allworlds.experiments.files import alone_in
-from allworlds.experiments.machine import machine, same_kind
 from allworlds.experiments.reading import read_experiment, shipped
 from allworlds.experiments.run import Driver, Interrupted, Listener
 from allworlds.experiments.store import DESCRIPTION, Store, new_folder, read_description
 from allworlds.experiments.work import code
+from allworlds.foundation.errors import InvalidParameter, RunStopped
+from allworlds.foundation.files import alone_in
+from allworlds.foundation.machine import machine, same_kind
 from allworlds.workflows.experiments.plan import Plan, make_plan, plan_again, plan_of
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from allworlds.experiments.files import write_whole
-from allworlds.simulation.runs import Runs
+from allworlds.analysis.runs import Runs
+from allworlds.foundation.files import write_whole
 from allworlds.workflows.race.plan import Cell
 
 ARRAYS = ("rounds", "pseudo_regret", "clean_regret", "realised_regret", "corruption", "seconds")

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from allworlds.errors import InvalidParameter
+from allworlds.foundation.errors import InvalidParameter
+from allworlds.foundation.specs import parse_spec
 from allworlds.graphs.by_name import graph_spec
-from allworlds.specs import parse_spec
 
 GRAPH = "disjoint-cliques:10x10"
 WORLDS = (
@@ -34,7 +34,7 @@ MORE_WORLDS = (
 
 @dataclass(frozen=True)
 class Race:
-    """Who runs where, and for how long; every name is a spec (see :mod:`allworlds.specs`).
+    """Who runs where, and for how long; every name is a spec (see :mod:`allworlds.foundation.specs`).
 
     >>> Race(graph="bandit:10", horizon=1000).worlds[0]
     'stochastic:gap=0.125'

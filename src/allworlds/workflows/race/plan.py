@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from allworlds import __version__
-from allworlds.errors import InvalidParameter
+from allworlds.covers import CliqueCover
+from allworlds.covers.by_name import make_cover
 from allworlds.experiments.cells import world_digest
-from allworlds.graphs import CliqueCover
-from allworlds.graphs.by_name import make_cover
+from allworlds.foundation.errors import InvalidParameter
 from allworlds.kernels.jit import source_digest
 from allworlds.learners import Learner
 from allworlds.learners.by_name import entry_of, learner_of

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from allworlds import __version__
-from allworlds.experiments.files import write_whole
-from allworlds.experiments.machine import versions
+from allworlds.analysis.comparison import Standing, WorstRatio, standings, worst_ratios
+from allworlds.analysis.runs import Runs
+from allworlds.foundation.files import write_whole
+from allworlds.foundation.machine import versions
 from allworlds.reporting.story import Story
-from allworlds.simulation.comparison import Standing, WorstRatio, standings, worst_ratios
-from allworlds.simulation.runs import Runs
 from allworlds.workflows.race.config import Race
 from allworlds.workflows.race.plan import Plan
 

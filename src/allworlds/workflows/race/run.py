@@ -9,11 +9,11 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from threading import Event
 
-from allworlds.errors import AllWorldsError
-from allworlds.experiments.files import open_folder
+from allworlds.analysis.runs import Runs, gather, join
+from allworlds.foundation.errors import AllWorldsError
+from allworlds.foundation.files import open_folder
 from allworlds.reporting.words import counted, how_read
 from allworlds.simulation import Trace, play, play_many
-from allworlds.simulation.runs import Runs, gather, join
 from allworlds.workflows.race.cells import read_cell, write_cell
 from allworlds.workflows.race.config import Race
 from allworlds.workflows.race.plan import Cell, Plan, make_plan

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from allworlds.covers import CliqueCover
 from allworlds.ftrl import Constants
-from allworlds.ftrl.regularizer import log_barrier_gradient, tsallis_shannon_gradient
-from allworlds.graphs import CliqueCover
 from allworlds.theory import Check
+from allworlds.theory.regulariser import log_barrier_gradient, tsallis_shannon_gradient
 from allworlds.workflows.verify.instances import Instances
 from allworlds.workflows.verify.statement import Statement
 

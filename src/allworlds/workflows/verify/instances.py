@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.graphs import CliqueCover, clique_cover, disjoint_cliques
+from allworlds.covers import CliqueCover, clique_cover
+from allworlds.graphs import disjoint_cliques
 from allworlds.theory import Round, round_state
 from allworlds.theory.practical_rounds import PracticalRound
 from allworlds.workflows.verify.random_rounds import constants_of, random_practical_round, random_round

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from allworlds.ftrl.simplex import sharp_comparator
 from allworlds.theory import Check
 from allworlds.theory import practical as step
 from allworlds.theory.practical import PracticalRound
+from allworlds.theory.simplex import sharp_comparator
 from allworlds.workflows.verify.instances import Instances
 from allworlds.workflows.verify.statement import Statement, each_round
 

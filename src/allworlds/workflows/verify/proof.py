@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from allworlds import theory
-from allworlds.ftrl.regularizer import log_barrier, tsallis_shannon
-from allworlds.ftrl.simplex import sharp_comparator, shrunk_comparator
-from allworlds.graphs import CliqueCover
+from allworlds.covers import CliqueCover
 from allworlds.theory import Check, Round, paper_rounds
 from allworlds.theory.hessian import dual_norm_squared
+from allworlds.theory.regulariser import log_barrier, tsallis_shannon
+from allworlds.theory.simplex import sharp_comparator, shrunk_comparator
 from allworlds.workflows.verify.instances import Instances
 from allworlds.workflows.verify.statement import Statement, each_round
 from allworlds.workflows.verify.trajectories import Trajectory

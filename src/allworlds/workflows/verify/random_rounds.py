@@ -7,8 +7,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from allworlds.covers import CliqueCover
 from allworlds.ftrl import Constants
-from allworlds.graphs import CliqueCover, FeedbackGraph
+from allworlds.graphs import FeedbackGraph
 from allworlds.theory import Round, round_state
 from allworlds.theory.practical_coefficients import numbers_of
 from allworlds.theory.practical_rounds import PracticalRound

@@ -8,16 +8,17 @@ from collections.abc import Iterator
 import numpy as np
 
 from allworlds import theory
+from allworlds.covers import clique_cover
 from allworlds.ftrl import sharp_alpha, worst_conditional
-from allworlds.ftrl.regularizer import (
+from allworlds.graphs import disjoint_cliques
+from allworlds.theory import Check, remarks
+from allworlds.theory.hessian import lemma_1_condition, smallest_scaled_eigenvalue
+from allworlds.theory.regulariser import (
     TsallisPerspective,
     shifted_shannon,
     tsallis_shannon,
     tsallis_shannon_expanded,
 )
-from allworlds.graphs import clique_cover, disjoint_cliques
-from allworlds.theory import Check, remarks
-from allworlds.theory.hessian import lemma_1_condition, smallest_scaled_eigenvalue
 from allworlds.workflows.verify.instances import Instances
 from allworlds.workflows.verify.statement import Statement
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from allworlds import theory
-from allworlds.ftrl.simplex import sharp_comparator
 from allworlds.theory import Check, Round
 from allworlds.theory import sharp as step
+from allworlds.theory.simplex import sharp_comparator
 from allworlds.workflows.verify.instances import Instances
 from allworlds.workflows.verify.statement import Statement, each_round
 

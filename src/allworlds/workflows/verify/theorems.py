@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from allworlds import theory
-from allworlds.simulation import clique_gaps, corruption_level, pseudo_regret
-from allworlds.theory import Bound, Check
+from allworlds.theory import Bound, Check, clique_gaps, corruption_level, pseudo_regret
 from allworlds.workflows.verify.instances import Instances
 from allworlds.workflows.verify.statement import Outcome, Statement
 from allworlds.workflows.verify.trajectories import WORLDS, Trajectory, World

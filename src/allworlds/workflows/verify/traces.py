@@ -9,10 +9,11 @@ from typing import NamedTuple
 import numpy as np
 
 from allworlds import theory
-from allworlds.graphs import CliqueCover, clique_cover, disjoint_cliques
+from allworlds.covers import CliqueCover, clique_cover
+from allworlds.graphs import disjoint_cliques
 from allworlds.learners import TsallisShannon
-from allworlds.simulation import Trace, clique_gaps, play_many
-from allworlds.theory import Bound, Check
+from allworlds.simulation import Trace, play_many
+from allworlds.theory import Bound, Check, clique_gaps
 from allworlds.workflows.verify.instances import Instances
 from allworlds.workflows.verify.random_rounds import constants_of
 from allworlds.workflows.verify.statement import Outcome, Statement

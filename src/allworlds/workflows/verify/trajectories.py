@@ -13,8 +13,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from allworlds.covers import CliqueCover
 from allworlds.ftrl import Constants
-from allworlds.graphs import CliqueCover
 from allworlds.learners import TsallisShannon
 from allworlds.theory.practical_rounds import PracticalRound
 

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from allworlds.errors import InvalidParameter
-from allworlds.graphs.checks import whole_number
+from allworlds.foundation.checks import whole_number
+from allworlds.foundation.errors import InvalidParameter
 from allworlds.theory import Check
 from allworlds.workflows.verify import algorithm, practical_proof, proof, regulariser, sharp_proof, theorems, traces
 from allworlds.workflows.verify.instances import LONG_HORIZON, Instances

@@ -1,0 +1,36 @@
+"""Clique covers: their structure, heuristics, exact search and certificates; the independence number and friends."""
+
+from __future__ import annotations
+
+from allworlds.covers.certificate import (
+    Exhausted,
+    FractionalPacking,
+    IndependentArms,
+    OddComponents,
+    Part,
+    PartByPart,
+)
+from allworlds.covers.cover import CliqueCover
+from allworlds.covers.cover_files import read_cover, write_cover
+from allworlds.covers.covering import clique_cover
+from allworlds.covers.directed import observability, weak_domination
+from allworlds.covers.independence import independent_set
+from allworlds.covers.numbers import fractional_cover, independence_number
+
+__all__ = [
+    "CliqueCover",
+    "Exhausted",
+    "FractionalPacking",
+    "IndependentArms",
+    "OddComponents",
+    "Part",
+    "PartByPart",
+    "clique_cover",
+    "fractional_cover",
+    "independence_number",
+    "independent_set",
+    "observability",
+    "read_cover",
+    "weak_domination",
+    "write_cover",
+]

@@ -1,0 +1,256 @@
+"""Structure that makes covers easy: components, dominated arms, perfect elimination, no triangles.
+
+All of it works on lists of neighbours (see ``storage.py``) and in time about linear in the edges, unless said.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from allworlds.foundation.checks import Ints
+from allworlds.kernels.jit import jit
+
+
+class Reduced(NamedTuple):
+    """What is left when dominated arms have joined the arms that they dominate."""
+
+    leader: Ints
+    """The arm whose clique each arm joins, (n_arms,); an arm that is left leads itself."""
+    left: Ints
+    """The sorted arms that are left."""
+
+
+def reduce_dominated(indptr: Ints, indices: Ints, work: int) -> Reduced:
+    """Put aside arms that can join another arm's clique, whatever that clique will be.
+
+    If everything that arm v sees is also seen by its neighbour u, then u fits into any clique of v. So u is put aside
+    and no cover gets larger by it; what is left is repeated until nothing is dominated, or ``work`` looks are done. A
+    simplicial arm, whose neighbours all see each other, sends all of them away and stays alone.
+
+    >>> path = np.array([0, 2, 5, 7]), np.array([0, 1, 0, 1, 2, 1, 2])
+    >>> reduce_dominated(*path, work=100).left
+    array([0, 2])
+    """
+    order = np.argsort(indptr[1:] - indptr[:-1], kind="stable")
+    leader = _dominated(indptr, indices, order, work)
+    left = np.flatnonzero(leader == np.arange(len(leader)))
+    while not np.array_equal(leader, leader[leader]):
+        leader = leader[leader]
+    return Reduced(leader, left)
+
+
+def chordal_cover(indptr: Ints, indices: Ints) -> tuple[Ints, Ints] | None:
+    """The smallest cover of a chordal graph and as many arms that do not see each other; None if not chordal.
+
+    A graph is chordal if its arms can be eliminated one by one such that the later neighbours of each see each other.
+    Maximum cardinality search finds such an order [Tarjan and Yannakakis 1984]. Along it, take the first arm that is
+    not covered yet, with its later neighbours, as a clique [Gavril 1972]. Interval graphs and forests are chordal.
+
+    Gives the clique of each arm, (n_arms,), and the arms that opened a clique, (n_cliques,).
+
+    >>> path = np.array([0, 2, 5, 7]), np.array([0, 1, 0, 1, 2, 1, 2])
+    >>> owner, apart = chordal_cover(*path)
+    >>> len(apart), int(owner.max()) + 1
+    (2, 2)
+    """
+    order, place = _maximum_cardinality(indptr, indices)
+    if not _is_perfect(indptr, indices, order, place):
+        return None
+    return _eliminate(indptr, indices, order, place)
+
+
+@jit
+def component_of(indptr: Ints, indices: Ints) -> Ints:
+    """The component of each arm, (n_arms,), numbered by their smallest arm."""
+    n_arms = len(indptr) - 1
+    component = np.full(n_arms, -1)
+    stack = np.empty(n_arms, dtype=np.int64)
+    count = 0
+    for start in range(n_arms):
+        if component[start] >= 0:
+            continue
+        component[start] = count
+        stack[0], height = start, 1
+        while height > 0:
+            height -= 1
+            arm = stack[height]
+            for other in indices[indptr[arm] : indptr[arm + 1]]:
+                if component[other] < 0:
+                    component[other] = count
+                    stack[height] = other
+                    height += 1
+        count += 1
+    return component
+
+
+@jit
+def has_triangle(indptr: Ints, indices: Ints) -> bool:
+    """Whether three arms see each other: for every arm, look from its neighbours of larger rank."""
+    n_arms = len(indptr) - 1
+    degree = indptr[1:] - indptr[:-1]
+    mark = np.full(n_arms, -1)
+    for arm in range(n_arms):
+        for one in indices[indptr[arm] : indptr[arm + 1]]:
+            if degree[one] > degree[arm] or (degree[one] == degree[arm] and one > arm):
+                mark[one] = arm
+        for one in indices[indptr[arm] : indptr[arm + 1]]:
+            if mark[one] == arm:
+                for other in indices[indptr[one] : indptr[one + 1]]:
+                    if other != one and mark[other] == arm:
+                        return True
+    return False
+
+
+@jit
+def two_sides(indptr: Ints, indices: Ints) -> Ints:
+    """0 or 1 for each arm such that no two of one side see each other, (n_arms,); empty if that cannot be."""
+    n_arms = len(indptr) - 1
+    side = np.full(n_arms, -1)
+    stack = np.empty(n_arms, dtype=np.int64)
+    for start in range(n_arms):
+        if side[start] >= 0:
+            continue
+        side[start] = 0
+        stack[0], height = start, 1
+        while height > 0:
+            height -= 1
+            arm = stack[height]
+            for other in indices[indptr[arm] : indptr[arm + 1]]:
+                if side[other] < 0:
+                    side[other] = 1 - side[arm]
+                    stack[height] = other
+                    height += 1
+                elif other != arm and side[other] == side[arm]:
+                    return np.empty(0, dtype=np.int64)
+    return side
+
+
+@jit
+def sees(indptr: Ints, indices: Ints, one: int, other: int) -> bool:
+    """Whether ``other`` is in the sorted list of ``one``."""
+    low, high = indptr[one], indptr[one + 1]
+    while low < high:
+        middle = (low + high) // 2
+        if indices[middle] < other:
+            low = middle + 1
+        else:
+            high = middle
+    return bool(low < indptr[one + 1] and indices[low] == other)
+
+
+@jit
+def _dominated(indptr: Ints, indices: Ints, order: Ints, work: int) -> Ints:
+    """The leader of each arm, (n_arms,); leaders may have leaders. ``order`` is that of the first looks."""
+    n_arms = len(indptr) - 1
+    leader = np.arange(n_arms)
+    queue = order.copy()
+    waiting = np.ones(n_arms, dtype=np.bool_)
+    head, length = 0, n_arms
+    while length > 0 and work > 0:
+        low = queue[head]
+        head = (head + 1) % n_arms
+        length -= 1
+        waiting[low] = False
+        if leader[low] != low:
+            continue
+        row = indices[indptr[low] : indptr[low + 1]]
+        for high in row:
+            if high == low or leader[high] != high:
+                continue
+            inside = True
+            for other in row:
+                if leader[other] == other:
+                    work -= 1
+                    if not sees(indptr, indices, high, other):
+                        inside = False
+                        break
+            if not inside:
+                continue
+            leader[high] = low
+            for other in indices[indptr[high] : indptr[high + 1]]:
+                if leader[other] == other and not waiting[other]:
+                    waiting[other] = True
+                    queue[(head + length) % n_arms] = other
+                    length += 1
+    return leader
+
+
+@jit
+def _maximum_cardinality(indptr: Ints, indices: Ints) -> tuple[Ints, Ints]:
+    """An elimination order, last arm first found, and each arm's place in it, (n_arms,) both.
+
+    Arms that wait are in linked lists by how many found neighbours they have; ``head[count]`` begins a list.
+    """
+    n_arms = len(indptr) - 1
+    order, place = np.empty(n_arms, dtype=np.int64), np.full(n_arms, -1)
+    count = np.zeros(n_arms, dtype=np.int64)
+    head = np.full(n_arms + 1, -1)
+    after, before = np.arange(1, n_arms + 1), np.arange(-1, n_arms - 1)
+    after[n_arms - 1] = -1
+    head[0] = 0
+    top = 0
+    for step in range(n_arms - 1, -1, -1):
+        while head[top] < 0:
+            top -= 1
+        arm = head[top]
+        head[top] = after[arm]
+        if after[arm] >= 0:
+            before[after[arm]] = -1
+        order[step], place[arm] = arm, step
+        for other in indices[indptr[arm] : indptr[arm + 1]]:
+            if place[other] >= 0:
+                continue
+            if before[other] >= 0:
+                after[before[other]] = after[other]
+            else:
+                head[count[other]] = after[other]
+            if after[other] >= 0:
+                before[after[other]] = before[other]
+            count[other] += 1
+            before[other], after[other] = -1, head[count[other]]
+            if after[other] >= 0:
+                before[after[other]] = other
+            head[count[other]] = other
+        top += 1
+    return order, place
+
+
+@jit
+def _is_perfect(indptr: Ints, indices: Ints, order: Ints, place: Ints) -> bool:
+    """Whether the later neighbours of every arm see each other: the test of Tarjan and Yannakakis, linear time."""
+    n_arms = len(indptr) - 1
+    follower, latest = np.arange(n_arms), np.arange(n_arms)
+    for step in range(n_arms):
+        arm = order[step]
+        latest[arm] = step
+        row = indices[indptr[arm] : indptr[arm + 1]]
+        for other in row:
+            if place[other] < step:
+                latest[other] = step
+                if follower[other] == other:
+                    follower[other] = arm
+        for other in row:
+            if place[other] < step and latest[follower[other]] < step:
+                return False
+    return True
+
+
+@jit
+def _eliminate(indptr: Ints, indices: Ints, order: Ints, place: Ints) -> tuple[Ints, Ints]:
+    """Cliques along a perfect order: each first uncovered arm with its uncovered later neighbours."""
+    n_arms = len(indptr) - 1
+    owner = np.full(n_arms, -1)
+    apart = np.empty(n_arms, dtype=np.int64)
+    count = 0
+    for step in range(n_arms):
+        arm = order[step]
+        if owner[arm] >= 0:
+            continue
+        apart[count] = arm
+        for other in indices[indptr[arm] : indptr[arm + 1]]:
+            if place[other] >= step and owner[other] < 0:
+                owner[other] = count
+        count += 1
+    return owner, apart[:count]

@@ -1,0 +1,75 @@
+"""Files that are there whole or not at all, folders proved to be writable, and one runner in a folder at a time."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+from allworlds.foundation.errors import InvalidParameter
+
+
+def open_folder(out: str | Path, inner: str) -> Path:
+    """The folder ``out`` with ``inner`` inside, proved to be writable; an error says what is in the way."""
+    folder = Path(out)
+    probe = folder / inner / f".probe-{os.getpid()}"
+    try:
+        probe.parent.mkdir(parents=True, exist_ok=True)
+        probe.write_bytes(b"x")
+        probe.unlink()
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            probe.unlink()
+        reason = error.strerror or str(error)
+        raise InvalidParameter(f"cannot write to '{folder}': {reason}; choose another folder with --out") from None
+    return folder
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write beside, sync, rename, sync the folder: a kill or a power cut leaves the old file or the new one."""
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with part.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+        _sync_folder(path.parent)
+    finally:
+        with contextlib.suppress(OSError):
+            part.unlink()
+
+
+@contextlib.contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """Hold the folder for one runner; a second one is refused, and a killed one holds nothing.
+
+    The lock is SQLite's on an empty file: the operating system frees it with the process, on every platform.
+    """
+    lock = sqlite3.connect(folder / ".lock", timeout=0.0, isolation_level=None, check_same_thread=False)
+    try:
+        lock.execute("BEGIN EXCLUSIVE")
+    except sqlite3.OperationalError as error:
+        lock.close()
+        if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
+            raise InvalidParameter(f"cannot lock '{folder}': {error}; choose another folder with --out") from None
+        raise InvalidParameter(
+            f"another run is at work in '{folder}'; wait for it ('allworlds status {folder}' says how far it is), or "
+            "choose another folder with --out"
+        ) from None
+    try:
+        yield
+    finally:
+        lock.close()
+
+
+def _sync_folder(folder: Path) -> None:
+    if os.name != "posix":
+        return  # there, a folder cannot be opened, and a rename is durable with the file system's own journal
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,229 @@
+"""Names with parameters: one grammar for the command line, for files and for services.
+
+A spec is a name, and after a colon its arguments, by place or by key:
+
+    bandit:10                       one value
+    disjoint-cliques:10x10          two whole numbers
+    disjoint-cliques:1,2,4,8,16     several values
+    erdos-renyi:30,p=0.4,seed=1     values, then values by key
+    stochastic:means=0.1/0.5/0.5    a list by key
+    file:my/graph.txt               a path, taken as it is
+
+This file knows the grammar and how to answer mistakes. What the names stand for is written down in the rooms that own
+them, as tables of :class:`Recipe`: ``graphs/by_name.py``, ``worlds/by_name.py``.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, Literal, TypeAlias, TypeVar
+
+from allworlds.foundation.errors import InvalidParameter
+
+Scalar: TypeAlias = int | float | bool | str
+Value: TypeAlias = Scalar | tuple[Scalar, ...]
+Kind = Literal["integer", "number", "flag", "word", "integers", "numbers", "path"]
+Made = TypeVar("Made")
+
+PATHS = ("cover", "file", "recorded")
+"""Names whose argument is a path, taken as it is."""
+WORDS: dict[str, str] = {
+    "integer": "a whole number",
+    "number": "a number",
+    "flag": "true or false",
+    "word": "a word",
+    "integers": "whole numbers with / between them",
+    "numbers": "numbers with / between them",
+    "path": "a path",
+}
+NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+TIMES = re.compile(r"\d+(x\d+)+")
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A name and its arguments, as they were written.
+
+    >>> spec = parse_spec("erdos-renyi:30,p=0.4,seed=1")
+    >>> spec.name, spec.positional, spec.options
+    ('erdos-renyi', (30,), {'p': 0.4, 'seed': 1})
+    >>> str(spec)
+    'erdos-renyi:30,p=0.4,seed=1'
+    """
+
+    name: str
+    positional: tuple[Value, ...] = ()
+    options: Mapping[str, Value] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        keyed = [f"{key}={_written(value, '/')}" for key, value in self.options.items()]
+        rest = ",".join([*(_written(value, _between(value)) for value in self.positional), *keyed])
+        return f"{self.name}:{rest}" if rest else self.name
+
+
+@dataclass(frozen=True)
+class Recipe(Generic[Made]):
+    """What one name stands for: a function and the arguments that a spec may give it."""
+
+    name: str
+    make: Callable[..., Made]
+    line: str
+    """What it is, for people."""
+    example: str
+    takes: Mapping[str, Kind] = field(default_factory=dict)
+    """The keys it knows; values that come by place fill them in this order."""
+    needs: tuple[str, ...] = ()
+    """The keys that must be given."""
+    gathers: str | None = None
+    """The key that takes all values that come by place, as a list."""
+    form: str = ""
+    """How it is written, with capitals where values go."""
+
+
+def parse_spec(text: str) -> Spec:
+    """Read a spec, or say where it goes wrong.
+
+    >>> parse_spec("disjoint-cliques:10x10").positional
+    ((10, 10),)
+    >>> parse_spec("stochastic:means=0.1/0.5").options["means"]
+    (0.1, 0.5)
+    """
+    if not isinstance(text, str):
+        raise InvalidParameter(f"a spec is text, such as 'disjoint-cliques:10x10', but {text!r} came")
+    name, colon, rest = text.strip().partition(":")
+    if not NAME.fullmatch(name):
+        raise InvalidParameter(f"{text!r} does not begin with a name; expected one such as 'disjoint-cliques:10x10'")
+    if not colon:
+        return Spec(name)
+    if not rest:
+        raise InvalidParameter(f"{text!r} ends after its colon; give arguments, or leave the colon out")
+    if name in PATHS:
+        return Spec(name, (rest,))
+    positional: list[Value] = []
+    options: dict[str, Value] = {}
+    for part in rest.split(","):
+        key, equals, value = part.partition("=")
+        key = key.strip().replace("-", "_")
+        if not part.strip() or (equals and not (key and value.strip())):
+            raise InvalidParameter(f"{text!r} has an empty argument; expected values or key=value, with commas between")
+        if not equals:
+            if options:
+                raise InvalidParameter(f"{text!r} has {part!r} after a key=value; values without a key come first")
+            positional.append(_value(part.strip()))
+        elif key in options:
+            raise InvalidParameter(f"{text!r} says {key} twice; say it once")
+        else:
+            options[key] = _value(value.strip())
+    return Spec(name, tuple(positional), options)
+
+
+def build(spec: Spec, recipes: Mapping[str, Recipe[Made]], what: str, listed: str = "", **given: Any) -> Made:
+    """Make what a spec names, with ``given`` arguments from the caller; ``what`` it is goes into the sentences.
+
+    ``listed`` is the command that lists all names, if there is one.
+
+    >>> recipes = {"row": Recipe("row", lambda n: [0] * n, "zeros", "row:3", {"n": "integer"}, ("n",))}
+    >>> build(parse_spec("row:3"), recipes, "list")
+    [0, 0, 0]
+    """
+    recipe = recipes[nearest(spec.name, recipes, what, listed)]
+    arguments = _by_place(spec, recipe)
+    for key, value in spec.options.items():
+        nearest(key, recipe.takes, f"option of {spec.name}:")
+        if key in arguments:
+            raise InvalidParameter(f"'{spec}' gives {key} by place and by key; give it once")
+        arguments[key] = value
+    missing = [key for key in recipe.needs if key not in arguments]
+    if missing:
+        raise InvalidParameter(f"'{spec}' lacks {' and '.join(missing)}; expected {what}s such as '{recipe.example}'")
+    checked = {key: _checked(spec, key, value, recipe.takes[key]) for key, value in arguments.items()}
+    return recipe.make(**given, **checked)
+
+
+def nearest(name: str, known: Iterable[str], what: str, listed: str = "") -> str:
+    """``name`` itself if it is known, else an error that lists the nearest names, and all if none is near.
+
+    Where a command has all names ``listed``, the error gives the nearest and that command.
+
+    >>> nearest("bandit", ["bandit", "star"], "graph")
+    'bandit'
+    """
+    names = list(known)
+    if name in names:
+        return name
+    if not names:
+        raise InvalidParameter(f"there is no {what} {name!r}; it takes none")
+    near = difflib.get_close_matches(name, names, n=3, cutoff=0.0 if listed else 0.4)
+    if listed:
+        raise InvalidParameter(f"there is no {what} {name!r}; the nearest are {', '.join(near)}; '{listed}' lists all")
+    if near:
+        raise InvalidParameter(f"there is no {what} {name!r}; the nearest are {', '.join(near)}")
+    raise InvalidParameter(f"there is no {what} {name!r}; there are {', '.join(names)}")
+
+
+def _by_place(spec: Spec, recipe: Recipe[Any]) -> dict[str, Value]:
+    """The values that came by place, under their keys; ``2x5`` fills two places."""
+    places: list[Scalar] = []
+    for value in spec.positional:
+        places += value if isinstance(value, tuple) else [value]
+    if recipe.gathers is not None and not any(isinstance(value, tuple) for value in spec.positional):
+        return {recipe.gathers: tuple(places)} if places else {}
+    free = [key for key in recipe.takes if key != recipe.gathers]
+    if len(places) > len(free):
+        raise InvalidParameter(
+            f"'{spec}' has {len(places)} values, but {spec.name} takes {len(free)}; for example '{recipe.example}'"
+        )
+    return dict(zip(free, places, strict=False))
+
+
+def _checked(spec: Spec, key: str, value: Value, kind: Kind) -> Any:
+    """The value as its kind wants it, or a sentence that says what was expected."""
+    if kind in ("integers", "numbers"):
+        members = value if isinstance(value, tuple) else (value,)
+        if all(_fits(member, kind[:-1]) for member in members):
+            return [float(member) if kind == "numbers" else member for member in members]
+    elif kind in ("word", "path") and not isinstance(value, tuple):
+        return str(value)
+    elif not isinstance(value, tuple) and _fits(value, kind):
+        return float(value) if kind == "number" else value
+    written = _written(value, "/")
+    raise InvalidParameter(f"'{spec}' gives {key} as {written!r}; expected {WORDS[kind]}")
+
+
+def _fits(value: Scalar, kind: str) -> bool:
+    if kind == "flag" or isinstance(value, bool):
+        return kind == "flag" and isinstance(value, bool)
+    return isinstance(value, int) if kind == "integer" else isinstance(value, int | float)
+
+
+def _value(text: str) -> Value:
+    if "/" in text:
+        return tuple(_scalar(part) for part in text.split("/"))
+    if TIMES.fullmatch(text):
+        return tuple(int(part) for part in text.split("x"))
+    return _scalar(text)
+
+
+def _scalar(text: str) -> Scalar:
+    for read in (int, float):
+        try:
+            number = read(text)
+        except ValueError:
+            continue
+        if "_" not in text and abs(number) < float("inf"):  # nan and inf stay words, and are refused as numbers
+            return number
+    return {"true": True, "false": False}.get(text, text)
+
+
+def _written(value: Value, between: str) -> str:
+    if isinstance(value, tuple):
+        return between.join(_written(member, between) for member in value)
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _between(value: Value) -> str:
+    """``10x10`` by place, ``0.1/0.5`` where not all are whole."""
+    return "x" if isinstance(value, tuple) and all(type(part) is int and part >= 0 for part in value) else "/"
