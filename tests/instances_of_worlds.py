@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from allworlds import worlds
 from allworlds.worlds import World
-from allworlds.worlds.nature import lay_bare
+from allworlds.worlds.nature import reveal
 
 N_ARMS = 6
 LONGEST = 400
@@ -56,5 +56,5 @@ def bare(world: World, horizon: int, seed: int = 7) -> Bare:
     nature, arms = world.for_run(seed, horizon), np.arange(world.n_arms)
     rows = np.empty((horizon, 4, world.n_arms))
     for t in range(1, horizon + 1):
-        lay_bare(nature, seed, t, arms, rows[t - 1])
+        reveal(nature, seed, t, arms, rows[t - 1])
     return Bare(*rows.swapaxes(0, 1))

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from allworlds.covers import CliqueCover, clique_cover
 from allworlds.graphs import disjoint_cliques
 from allworlds.learners import Learner, make_learner
-from allworlds.learners.dispatch import sight
+from allworlds.learners.dispatch import visibility
 from allworlds.simulation import play_many
 from allworlds.simulation.play import run
 from allworlds.simulation.record import new_record
@@ -134,7 +134,7 @@ def evaluate(
     def one(seed: int) -> float:
         state, record = learner.init(), new_record(1, learner)
         totals = Totals(np.zeros(4), np.zeros((nature.candidates.size, 3)))
-        run(state, sight(state), nature, seed, last, np.empty(learner.n_arms), totals, record)
+        run(state, visibility(state), nature, seed, last, np.empty(learner.n_arms), totals, record)
         return float(record.rows[0, 0])
 
     if workers <= 1:

@@ -20,8 +20,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from allworlds.cli.error_boundary import error_boundary
 from allworlds.cli.progress import progress
-from allworlds.cli.sentences import sentences
 from allworlds.foundation.errors import InvalidParameter
 from allworlds.reporting.canvas import house_style
 from speed.config import FULL, QUICK
@@ -55,7 +55,7 @@ def bench(
 
     Prints every goal with what was measured. A missed goal is reported; it is not an error.
     """
-    with sentences():
+    with error_boundary():
         if page is not None and out is None:
             raise InvalidParameter(
                 f"--page is '{page}' and --out is missing; expected both, since the page shows the folder's figure; "

@@ -32,7 +32,7 @@ from allworlds.ftrl.clock import (
 from allworlds.ftrl.solve import set_lowest
 from allworlds.ftrl.within_clique import least, probability
 from allworlds.kernels.jit import lean_jit
-from allworlds.learners.dispatch import Sight, serves
+from allworlds.learners.dispatch import Visibility, register_kernels
 from allworlds.learners.tsallis_shannon import Ticket, TsallisShannon, hold_back
 
 TOLERANCE = 1e-12
@@ -206,9 +206,9 @@ def as_problem(state: ExactState) -> Problem:
     )
 
 
-def seen_by(state: ExactState) -> Sight:
+def visibility_of(state: ExactState) -> Visibility:
     """An arm shows its clique."""
-    return Sight(state.owner, state.starts, state.order)
+    return Visibility(state.owner, state.starts, state.order)
 
 
 @lean_jit
@@ -218,4 +218,4 @@ def write_masses(state: ExactState, masses: NDArray[np.float64]) -> None:
         masses[k] = 1.0 / (state.masses.temperature[k] * state.masses.temperature[k])
 
 
-serves(ExactState, draw, update, seen_by, write_masses)
+register_kernels(ExactState, draw, update, visibility_of, write_masses)

@@ -19,7 +19,7 @@ from allworlds.covers import CliqueCover
 from allworlds.covers.cover import check_cover
 from allworlds.kernels.jit import lean_jit
 from allworlds.learners import Learner
-from allworlds.learners.dispatch import Sight, serves
+from allworlds.learners.dispatch import Visibility, register_kernels
 
 
 class NullState(NamedTuple):
@@ -175,10 +175,10 @@ def update_toll(state: TollState, ticket: Ticket, losses: NDArray[np.float64]) -
         masses[k] *= scale
 
 
-def seen_by(state: NullState) -> Sight:
+def visibility_of(state: NullState) -> Visibility:
     """An arm shows its clique."""
-    return Sight(state.owner, state.starts, state.order)
+    return Visibility(state.owner, state.starts, state.order)
 
 
-serves(NullState, draw_null, update_null, seen_by)
-serves(TollState, draw_toll, update_toll, seen_by)
+register_kernels(NullState, draw_null, update_null, visibility_of)
+register_kernels(TollState, draw_toll, update_toll, visibility_of)

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from allworlds.foundation.errors import InvalidParameter
-from allworlds.foundation.files import open_folder, write_whole
+from allworlds.foundation.files import open_folder, write_atomic
 from allworlds.reporting.canvas import save
 from speed.figure import draw_result
 from speed.rows import LAZY, SECOND_FLOOR, Row, ratio, value_of
@@ -35,11 +35,11 @@ def write_result(result: BenchResult, out: str | Path, page: str | Path | None =
     fresh = None if page is None else _with_table(Path(page), text)
     folder = open_folder(out, ".")
     files = [folder / "bench.md", folder / "bench.json"]
-    write_whole(files[0], f"# Rounds at the speed of what they read\n\n{text}".encode())
-    write_whole(files[1], (json.dumps(result.to_dict(), indent=1, allow_nan=False) + "\n").encode())
+    write_atomic(files[0], f"# Rounds at the speed of what they read\n\n{text}".encode())
+    write_atomic(files[1], (json.dumps(result.to_dict(), indent=1, allow_nan=False) + "\n").encode())
     files.append(save(draw_result(result), folder / "bench.svg"))
     if page is not None and fresh is not None:
-        write_whole(Path(page), fresh.encode())
+        write_atomic(Path(page), fresh.encode())
         files.append(Path(page))
     return tuple(files)
 

@@ -36,7 +36,7 @@ def test_control_c_gives_the_best_so_far(monkeypatch):
 
 
 def test_without_its_extra_a_search_goes_on_with_the_rest(monkeypatch):
-    monkeypatch.setattr("allworlds.covers.refuting.sat_is_installed", lambda: False)
+    monkeypatch.setattr("allworlds.covers.sat.sat_is_installed", lambda: False)
     cover = clique_cover(graphs.lu_gadgets(), time_limit=10.0)
     assert (cover.n_cliques, cover.is_minimum) == (14, True)
 

@@ -19,7 +19,7 @@ from allworlds.covers.greedy import cover_in_order, dsatur, largest_first
 from allworlds.covers.independence import independent_set, search_independent
 from allworlds.covers.maximal import few_maximal_cliques, maximal_cliques
 from allworlds.covers.rebalancing import rebalance
-from allworlds.covers.refuting import Refutation, find_smaller_cover
+from allworlds.covers.sat import Refutation, find_smaller_cover
 from allworlds.covers.set_cover import choose_cliques, fractional_packing
 from allworlds.covers.tabu import improve, strangers_of
 from allworlds.foundation.errors import InvalidParameter
@@ -150,7 +150,7 @@ def test_sat_finds_a_cover_exactly_where_there_is_one(graph):
 @pytest.mark.parametrize("installed", [True, False])
 def test_a_smaller_cover_is_found_with_and_without_a_sat_solver(monkeypatch, installed):
     if not installed:
-        monkeypatch.setattr("allworlds.covers.refuting.sat_is_installed", lambda: False)
+        monkeypatch.setattr("allworlds.covers.sat.sat_is_installed", lambda: False)
     for seed in range(5):
         graph = graphs.erdos_renyi(11, 0.5, seed=seed)
         theta = verifiers.clique_cover_number(graph.adjacency())

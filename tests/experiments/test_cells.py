@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from allworlds.experiments.cells import Workshop, resolve
+from allworlds.experiments.cells import SpecCache, resolve
 from allworlds.experiments.reading import read_experiment, shipped
 from allworlds.experiments.work import play_cell
 from allworlds.foundation.errors import InvalidParameter
@@ -15,7 +15,7 @@ from experiment_runs import write_file
 
 def cells_of(path, *changes):
     experiment, source = read_experiment(path, changes)
-    return resolve(experiment, Workshop(source.base))
+    return resolve(experiment, SpecCache(source.base))
 
 
 def test_a_seed_is_the_hash_of_the_names_of_graph_world_horizon_and_number(tmp_path):
@@ -67,7 +67,7 @@ def test_a_changed_file_of_losses_or_edges_changes_the_id_but_not_the_seed(tmp_p
     second = cells_of(path, *change)
     assert [cell.seed for cell in first] == [cell.seed for cell in second]
     assert not {cell.id for cell in first} & {cell.id for cell in second}
-    outcome = play_cell(first[0], Workshop(tmp_path))
+    outcome = play_cell(first[0], SpecCache(tmp_path))
     assert "'recorded:my.csv' is not what it was when the experiment began" in outcome.error
 
 
@@ -96,7 +96,7 @@ def test_what_does_not_fit_together_is_refused_before_the_first_round(tmp_path, 
 @pytest.mark.parametrize("name", shipped())
 def test_every_shipped_experiment_resolves_and_each_of_its_combinations_plays(name):
     experiment, source = read_experiment(name, ["grid.seeds=1"])
-    workshop = Workshop(source.base)
+    workshop = SpecCache(source.base)
     cells = resolve(experiment, workshop)
     assert experiment.question.endswith("?")
     assert experiment.report.claim

@@ -18,7 +18,7 @@ from allworlds.experiments import store as store_module
 from allworlds.experiments.store import Store, new_folder, read_description
 from allworlds.experiments.work import play_cell
 from allworlds.foundation.errors import InvalidParameter, RunStopped
-from allworlds.foundation.files import alone_in, write_whole
+from allworlds.foundation.files import exclusive_lock, write_atomic
 from allworlds.foundation.machine import machine, same_kind
 from allworlds.workflows.experiments import make_plan, read_status, resume_experiment, run_experiment, verify_results
 from experiment_runs import write_file
@@ -234,15 +234,19 @@ def test_replays_that_differ_are_reported_by_their_titles(run, monkeypatch):
 
 
 def test_two_runners_cannot_hold_one_folder(tmp_path):
-    with alone_in(tmp_path), pytest.raises(InvalidParameter, match="another run is at work"), alone_in(tmp_path):
+    with (
+        exclusive_lock(tmp_path),
+        pytest.raises(InvalidParameter, match="another run is at work"),
+        exclusive_lock(tmp_path),
+    ):
         pass
-    with alone_in(tmp_path):
+    with exclusive_lock(tmp_path):
         pass
 
 
 def test_a_whole_file_replaces_the_old_one_or_leaves_it(tmp_path, monkeypatch):
     path = tmp_path / "file"
-    write_whole(path, b"old")
+    write_atomic(path, b"old")
     with monkeypatch.context() as patch:
 
         def fail(handle):
@@ -250,7 +254,7 @@ def test_a_whole_file_replaces_the_old_one_or_leaves_it(tmp_path, monkeypatch):
 
         patch.setattr("os.fsync", fail)
         with pytest.raises(OSError, match="No space left"):
-            write_whole(path, b"new")
+            write_atomic(path, b"new")
     assert path.read_bytes() == b"old"
     assert [file.name for file in tmp_path.iterdir()] == ["file"]
 

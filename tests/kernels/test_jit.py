@@ -57,14 +57,14 @@ import json
 import sys
 import numpy as np
 import allworlds
-from allworlds.learners.dispatch import own_sight
+from allworlds.learners.dispatch import own_visibility
 from allworlds.simulation.loop import first_arm
 
 if sys.argv[1] == "guest":
     from guest.learner import State
 else:
     from allworlds.learners.uniform import State
-answer = first_arm(State(np.array([1.0]), own_sight(2)))
+answer = first_arm(State(np.array([1.0]), own_visibility(2)))
 hits, misses = (sum(counts.values()) for counts in (first_arm.stats.cache_hits, first_arm.stats.cache_misses))
 print(json.dumps({"package": allworlds.__file__, "answer": answer, "hits": hits, "misses": misses}))
 """
@@ -74,14 +74,14 @@ GUEST = """
 from typing import NamedTuple
 import numpy as np
 from allworlds.kernels.jit import lean_jit
-from allworlds.learners.dispatch import Sight, serves
+from allworlds.learners.dispatch import Visibility, register_kernels
 from allworlds.learners.uniform import Ticket
 from guest.arms import favourite
 
 
 class State(NamedTuple):
     clock: np.ndarray
-    sight: Sight
+    visibility: Visibility
 
 
 @lean_jit
@@ -94,7 +94,7 @@ def update(state, ticket, losses):
     state.clock[0] += 1.0
 
 
-serves(State, draw, update, lambda state: state.sight)
+register_kernels(State, draw, update, lambda state: state.visibility)
 """
 FAVOURITE = """
 from allworlds.kernels.jit import lean_jit

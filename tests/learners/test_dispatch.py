@@ -8,9 +8,9 @@ import pytest
 from allworlds import graphs
 from allworlds.covers import clique_cover
 from allworlds.learners import BY_NAME, LEARNERS, make_learner
-from allworlds.learners.dispatch import full_sight, graph_sight, own_sight
+from allworlds.learners.dispatch import full_sight, graph_visibility, own_visibility
 from allworlds.simulation import play
-from allworlds.simulation.by_hand import play_by_hand
+from allworlds.simulation.python_loop import python_loop
 from allworlds.simulation.trace import record_rounds
 from allworlds.worlds import one_good_arm
 
@@ -25,7 +25,7 @@ def test_in_the_compiled_loop_every_learner_does_what_it_does_by_hand(graph):
     for name in LEARNERS:
         learner = make_learner(name, graph=graph, horizon=HORIZON)
         compiled = play(learner, world, HORIZON, seed=3)
-        by_hand = play_by_hand(learner, world, HORIZON, 3, record_rounds(HORIZON))
+        by_hand = python_loop(learner, world, HORIZON, 3, record_rounds(HORIZON))
         assert compiled.counts.tolist() == by_hand.counts.tolist(), name
         assert compiled.pseudo_regret == pytest.approx(by_hand.pseudo_regret, abs=1e-9), name
 
@@ -39,12 +39,12 @@ def test_no_two_states_share_a_name():
 @pytest.mark.parametrize("graph", [graphs.disjoint_cliques([2, 3]), graphs.cycle(5)], ids=["cliques", "cycle"])
 def test_sights_list_what_an_arm_shows_and_have_one_type(graph):
     expected = {
-        graph_sight: [graph.sees(i).tolist() for i in range(5)],
-        own_sight: [[i] for i in range(5)],
+        graph_visibility: [graph.sees(i).tolist() for i in range(5)],
+        own_visibility: [[i] for i in range(5)],
         full_sight: [[0, 1, 2, 3, 4]] * 5,
     }
     for make, lists in expected.items():
-        sight = make(graph if make is graph_sight else 5)
-        ends = sight.starts[sight.where], sight.starts[sight.where + 1]
-        assert [sight.order[a:b].tolist() for a, b in zip(*ends, strict=True)] == lists
-        assert {(array.dtype, array.flags.writeable) for array in sight} == {(np.dtype(np.int64), False)}
+        visibility = make(graph if make is graph_visibility else 5)
+        ends = visibility.starts[visibility.where], visibility.starts[visibility.where + 1]
+        assert [visibility.order[a:b].tolist() for a, b in zip(*ends, strict=True)] == lists
+        assert {(array.dtype, array.flags.writeable) for array in visibility} == {(np.dtype(np.int64), False)}

@@ -10,7 +10,7 @@ from allworlds.covers import clique_cover
 from allworlds.ftrl import Constants, solve_ftrl
 from allworlds.kernels.random import STREAM_LEARNER, uniform_pair
 from allworlds.learners import TsallisShannon
-from allworlds.worlds.nature import lay_bare
+from allworlds.worlds.nature import reveal
 
 WORLDS = {
     "stochastic": lambda n: worlds.one_good_arm(n, gap=0.25),
@@ -51,7 +51,7 @@ def test_masses_and_drawn_probabilities_are_the_exact_ones_in_every_round(world,
         assert ticket.probability == pytest.approx(exact.distribution[ticket.arm], rel=1e-9)
         arms = learner.observes(ticket.arm)
         rows = np.empty((4, arms.size))
-        lay_bare(nature, seed, t, arms, rows)
+        reveal(nature, seed, t, arms, rows)
         learner.update(state, ticket, rows[2])
 
 
@@ -73,5 +73,5 @@ def test_long_runs_stay_exact(name):
             assert ticket.probability == pytest.approx(exact.distribution[ticket.arm], rel=1e-9)
         arms = learner.observes(ticket.arm)
         rows = np.empty((4, arms.size))
-        lay_bare(nature, seed, t, arms, rows)
+        reveal(nature, seed, t, arms, rows)
         learner.update(state, ticket, rows[2])

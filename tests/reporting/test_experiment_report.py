@@ -12,14 +12,14 @@ from allworlds.analysis.slopes import Slope
 from allworlds.experiments.panels import Line, Panel, Point, arrange
 from allworlds.experiments.spec import Report
 from allworlds.reporting.experiment_figures import panel_figure
-from allworlds.reporting.experiment_words import Sweep, answers, how_much, verdict
+from allworlds.reporting.experiment_words import ExperimentSummary, answers, how_much, verdict
 
 NAMES = ("tsallis-shannon", "tsallis-shannon-sharp", "ucb-n", "thompson-n")
 
 
 def sweep_of(*panels, x="horizon", done=10, total=10, failures=()):
     facts = {"name": "n", "question": "Q?", "about": "", "claim": None, "x": x, "y": "pseudo_regret", "command": "c"}
-    return Sweep(panels=panels, done=done, total=total, failures=failures, facts={}, **facts)
+    return ExperimentSummary(panels=panels, done=done, total=total, failures=failures, facts={}, **facts)
 
 
 def powers(exponents, *, base=None, x="budget", theory=0.5):

@@ -16,8 +16,8 @@ import allworlds as aw
 from allworlds.foundation.errors import InvalidParameter
 from allworlds.learners import make_learner
 from allworlds.simulation import play, play_many, record_rounds
-from allworlds.simulation.by_hand import play_by_hand
 from allworlds.simulation.play import run
+from allworlds.simulation.python_loop import python_loop
 from allworlds.theory import arm_gaps, corruption_level
 from allworlds.worlds import World, corrupted, one_good_arm, recorded, stochastic
 from instances_of_worlds import CLEAN, MEANS, N_ARMS, attacked, bare
@@ -53,7 +53,7 @@ def bits(trace) -> dict[str, str]:
 @LEARNERS
 def test_compiled_play_is_play_by_hand(name, learner):
     compiled = play(a_learner(learner), WORLDS[name], HORIZON, SEED)
-    by_hand = play_by_hand(a_learner(learner), WORLDS[name], HORIZON, SEED, record_rounds(HORIZON))
+    by_hand = python_loop(a_learner(learner), WORLDS[name], HORIZON, SEED, record_rounds(HORIZON))
     np.testing.assert_array_equal(compiled.counts, by_hand.counts)
     for array in ARRAYS[1:5]:
         np.testing.assert_allclose(getattr(compiled, array), getattr(by_hand, array), atol=1e-9, err_msg=array)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from allworlds.cli.sentences import sentences
+from allworlds.cli.error_boundary import error_boundary
 
 if TYPE_CHECKING:
     from allworlds.workflows.cover import CoverResult
@@ -41,7 +41,7 @@ def cover(
     The search ends with a proof, with the time limit, or with Ctrl-C; the best cover so far is printed in any case.
     allworlds race --cover DIR/cover.json plays on the cover that was written.
     """
-    with sentences():
+    with error_boundary():
         from allworlds.workflows.cover import cover_graph
 
         result = cover_graph(

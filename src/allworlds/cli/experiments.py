@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from allworlds.cli.error_boundary import error_boundary
 from allworlds.cli.listing import AsJson, print_json, print_rows
 from allworlds.cli.progress import progress
-from allworlds.cli.sentences import sentences
 
 if TYPE_CHECKING:
     from allworlds.experiments.run import Listener, Progress
@@ -55,7 +55,7 @@ def run(
     Killed at any moment, it goes on with allworlds resume DIR, and ends with the same numbers. Exit codes: 0, 1 (some
     cells failed, or the run had to stop), 2 (usage), 130 (interrupted, can be resumed).
     """
-    with sentences():
+    with error_boundary():
         from allworlds.workflows.experiments import make_plan, run_experiment
 
         if dry_run:
@@ -85,7 +85,7 @@ def resume(
     as_json: Events = False,
 ) -> None:
     """Go on with a run that was stopped, on as many threads or on whatever cluster; failed cells are tried again."""
-    with sentences():
+    with error_boundary():
         from allworlds.workflows.experiments import resume_experiment
 
         _go(
@@ -98,7 +98,7 @@ def resume(
 
 def status(folder: Folder, as_json: AsJson = False) -> None:
     """Say how far a run is, and what failed; another process may be at work in it."""
-    with sentences():
+    with error_boundary():
         from allworlds.workflows.experiments import read_status
 
         found = read_status(folder)
@@ -110,7 +110,7 @@ def status(folder: Folder, as_json: AsJson = False) -> None:
 
 def report(folder: Folder, as_json: AsJson = False) -> None:
     """Answer a run's question: write DIR/report.html, and its figures as SVG and PDF; a run may be half finished."""
-    with sentences():
+    with error_boundary():
         from allworlds.workflows.experiments import write_report
 
         found = write_report(folder)
@@ -136,7 +136,7 @@ def verify_results(
 
     The exit code is 1 if something is damaged, missing or different.
     """
-    with sentences():
+    with error_boundary():
         from allworlds.workflows.experiments import verify_results as verify
 
         with progress(hidden=as_json) as on_progress:
@@ -158,7 +158,7 @@ def verify_results(
 
 def experiments(as_json: AsJson = False) -> None:
     """List the experiments that come with the package: allworlds run ID runs one."""
-    with sentences():
+    with error_boundary():
         from allworlds.experiments.reading import read_experiment, shipped
 
         found = {name: read_experiment(name)[0] for name in shipped()}

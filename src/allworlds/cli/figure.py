@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from allworlds.cli.sentences import sentences
+from allworlds.cli.error_boundary import error_boundary
 
 
 def figure(
@@ -21,7 +21,7 @@ def figure(
 
     Figure 1 shows where the regulariser is convex: the smallest Hessian eigenvalue, zero level dashed red.
     """
-    with sentences():
+    with error_boundary():
         from allworlds.workflows.figure import draw_figure
 
         typer.echo(draw_figure(number, out))

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from allworlds.cli.sentences import sentences
+from allworlds.cli.error_boundary import error_boundary
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")]
 NARROW = 120
@@ -19,7 +19,7 @@ EXAMPLE = "for example"
 
 def learners(as_json: AsJson = False) -> None:
     """List the learners: the world each is made for, its graphs, what it must be told, what is proved."""
-    with sentences():
+    with error_boundary():
         from allworlds.learners import LEARNERS
 
         fields = ("name", "world", "graphs", "told", "bound")
@@ -34,7 +34,7 @@ def learners(as_json: AsJson = False) -> None:
 
 def worlds(as_json: AsJson = False) -> None:
     """List the worlds, each with an example of how it is written."""
-    with sentences():
+    with error_boundary():
         from allworlds.worlds.by_name import WORLDS
 
         rows: list[dict[str, object]] = [
@@ -50,7 +50,7 @@ def worlds(as_json: AsJson = False) -> None:
 
 def graphs(as_json: AsJson = False) -> None:
     """List the graphs, each with its form and an example; file:PATH reads a file."""
-    with sentences():
+    with error_boundary():
         from allworlds.graphs.by_name import GRAPHS
 
         if as_json:

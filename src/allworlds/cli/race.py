@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from allworlds.cli.error_boundary import error_boundary
 from allworlds.cli.progress import progress
-from allworlds.cli.sentences import sentences
 from allworlds.foundation.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def race(
 
     An interrupted race goes on where it stopped when it is started again with the same options.
     """
-    with sentences():
+    with error_boundary():
         from allworlds.workflows.race import CellsFailed, Race, RaceInterrupted, full_race, run_race
 
         if cover is not None and graph is not None:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from allworlds.cli.error_boundary import error_boundary
 from allworlds.cli.progress import progress
-from allworlds.cli.sentences import sentences
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -36,7 +36,7 @@ def verify(
     Theorems A, B and C, about the sharp and the default constants, are among them, with each step of their proofs.
     Prints each statement with its left side, right side and slack. The exit code is 1 if one fails.
     """
-    with sentences():
+    with error_boundary():
         from rich.console import Console
         from rich.text import Text
 

@@ -202,7 +202,7 @@ class Exhausted:
 
     def check(self, graph: FeedbackGraph) -> str:
         """Search again for a cover with one clique less."""
-        from allworlds.covers.refuting import find_smaller_cover
+        from allworlds.covers.sat import find_smaller_cover
 
         whole_number(self.bound, "bound", error=InvalidCover)
         if self.bound > 1 and find_smaller_cover(graph, self.bound) is not None:

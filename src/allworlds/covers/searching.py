@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.covers import branching, independence, refuting, set_cover
+from allworlds.covers import branching, independence, sat, set_cover
 from allworlds.covers.budget import Budget
 from allworlds.covers.certificate import Certificate, Exhausted, IndependentArms
 from allworlds.covers.greedy import cover_in_order, dsatur, largest_first
@@ -169,12 +169,12 @@ def _raise_bound(best: Best, stranger: NDArray[np.bool_], apart: Ints, budget: B
 def _race(best: Best, stranger: NDArray[np.bool_], apart: Ints, budget: Budget, method: str) -> None:
     """Branch and bound here and a SAT solver in a thread; who is through first ends it."""
     few = np.count_nonzero(stranger) // 2 * best.n_cliques <= MOST_CLAUSES
-    if not (few and method != "branch" and refuting.sat_is_installed()):
+    if not (few and method != "branch" and sat.sat_is_installed()):
         if method != "sat":
             _branch(best, stranger, apart, budget)
         return
     while not best.is_proved and not budget.spent():
-        solver = refuting.Refutation(stranger, apart, best.n_cliques - 1)
+        solver = sat.Refutation(stranger, apart, best.n_cliques - 1)
         if method == "auto":
             lower = best.certificate.bound
             try:
@@ -191,7 +191,7 @@ def _race(best: Best, stranger: NDArray[np.bool_], apart: Ints, budget: Budget, 
         answer = solver.wait(budget)
         best.take(answer.owner, "sat")
         if answer.refuted:
-            best.exhausted(refuting.solver_name(), "sat")
+            best.exhausted(sat.solver_name(), "sat")
 
 
 def _bound_by_fractions(best: Best, budget: Budget) -> list[list[int]] | None:

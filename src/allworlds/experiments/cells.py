@@ -73,7 +73,7 @@ class Cell:
         return asdict(self)
 
 
-class Workshop:
+class SpecCache:
     """Graphs, worlds and learners made from their specs, each once; ``base`` is where relative paths begin."""
 
     def __init__(self, base: Path) -> None:
@@ -109,12 +109,12 @@ class Workshop:
         return f"{parsed.name}:{self.base / str(parsed.positional[0])}" if parsed.name in PATHS else spec
 
 
-def resolve(experiment: Experiment, workshop: Workshop) -> list[Cell]:
+def resolve(experiment: Experiment, workshop: SpecCache) -> list[Cell]:
     """All cells in the order of the file, each once; refuses what does not fit together.
 
     >>> from allworlds.experiments.reading import read_experiment
     >>> experiment, source = read_experiment("corrupted-cliques", ["grid.seeds=2"])
-    >>> cells = resolve(experiment, Workshop(source.base))
+    >>> cells = resolve(experiment, SpecCache(source.base))
     >>> one, other = [cell for cell in cells if cell.seed_number == 1][:2]
     >>> one.learner == other.learner, one.id == other.id
     (False, False)
@@ -146,7 +146,7 @@ def _combinations(experiment: Experiment) -> Iterator[tuple[str, Named, Named, N
         yield f"cell.{number}", one.graph, one.world, one.learner, one.horizon, one.seeds
 
 
-def _make_cell(workshop: Workshop, graph: Named, world: Named, learner: Named, horizon: int, number: int) -> Cell:
+def _make_cell(workshop: SpecCache, graph: Named, world: Named, learner: Named, horizon: int, number: int) -> Cell:
     graph_spec(graph.spec)  # a bare path gets a sentence of its own
     cover, graph_digest = workshop.cover(graph.spec)
     made, world_digest = workshop.world(graph.spec, world.spec)

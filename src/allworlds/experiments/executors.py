@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn, Protocol
 
-from allworlds.experiments.cells import Cell, Workshop
+from allworlds.experiments.cells import Cell, SpecCache
 from allworlds.experiments.work import Outcome, code, play_cell, warm_up
 from allworlds.foundation.errors import InvalidParameter, MissingExtra, RunStopped
 from allworlds.foundation.machine import machine, same_kind
@@ -77,7 +77,7 @@ class Threads:
 
     goal = 0.0  # a cell at a time: handing one over takes microseconds
 
-    def __init__(self, jobs: int | None, workshop: Workshop) -> None:
+    def __init__(self, jobs: int | None, workshop: SpecCache) -> None:
         self.jobs = jobs or os.cpu_count() or 1
         self.name = f"{self.jobs} thread{'s' if self.jobs > 1 else ''}"
         self._workshop = workshop

@@ -15,7 +15,7 @@ import numpy as np
 
 from allworlds.experiments.work import Outcome, code, rows_checksum
 from allworlds.foundation.errors import MissingExtra
-from allworlds.foundation.files import write_whole
+from allworlds.foundation.files import write_atomic
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -55,7 +55,7 @@ def write_part(folder: Path, outcomes: Sequence[Outcome]) -> tuple[str, dict[str
     pa.parquet.write_table(table, sink, compression="zstd", use_dictionary=["cell"])
     content = sink.getvalue().to_pybytes()
     name = _name(content)
-    write_whole(folder / name, content)
+    write_atomic(folder / name, content)
     return name, checksums
 
 

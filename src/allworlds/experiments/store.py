@@ -26,7 +26,7 @@ from allworlds.experiments.cells import Cell
 from allworlds.experiments.parts import SUFFIX, checksums_of, read_part, trouble_with, write_part, written_by_us
 from allworlds.experiments.work import Outcome, results_checksum
 from allworlds.foundation.errors import InvalidParameter, RunStopped
-from allworlds.foundation.files import open_folder, write_whole
+from allworlds.foundation.files import open_folder, write_atomic
 from allworlds.foundation.machine import machine, versions
 
 FORMAT = 1
@@ -56,7 +56,7 @@ class Row(NamedTuple):
 
 
 class Store:
-    """The open folder of a run; use it as a context, and hold :func:`~allworlds.foundation.files.alone_in` to write.
+    """The open folder of a run; use it as a context. A writer holds :func:`~allworlds.foundation.files.exclusive_lock`.
 
     Every trouble with the disk is a :class:`~allworlds.foundation.errors.RunStopped` that says what is wrong.
     """
@@ -188,7 +188,7 @@ class Store:
         """Write ``experiment.json``."""
         with self._saying():
             content = json.dumps({"format": FORMAT} | description, indent=1) + "\n"
-            write_whole(self.folder / DESCRIPTION, content.encode())
+            write_atomic(self.folder / DESCRIPTION, content.encode())
 
     # --- the base ---
 

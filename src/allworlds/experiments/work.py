@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from allworlds import __version__
-from allworlds.experiments.cells import Cell, Workshop
+from allworlds.experiments.cells import Cell, SpecCache
 from allworlds.foundation.errors import InvalidParameter
 from allworlds.foundation.machine import machine
 from allworlds.kernels.jit import source_digest
@@ -53,7 +53,7 @@ class Outcome:
         return rows_checksum(self.cell.id, self.rounds, self.values)
 
 
-def play_cell(cell: Cell, workshop: Workshop) -> Outcome:
+def play_cell(cell: Cell, workshop: SpecCache) -> Outcome:
     """Play one cell; a failure is an outcome too."""
     try:
         _check_same(cell, workshop)
@@ -66,7 +66,7 @@ def play_cell(cell: Cell, workshop: Workshop) -> Outcome:
     return Outcome(cell, trace.rounds, np.column_stack(columns), trace.seconds)
 
 
-def _check_same(cell: Cell, workshop: Workshop) -> None:
+def _check_same(cell: Cell, workshop: SpecCache) -> None:
     """Refuse a graph or a world that is not the one the cell was made from, as a file on another machine may be."""
     for what, found, expected in (
         (cell.graph, workshop.cover(cell.graph)[1], cell.graph_digest),
@@ -76,7 +76,7 @@ def _check_same(cell: Cell, workshop: Workshop) -> None:
             raise InvalidParameter(f"'{what}' is not what it was when the experiment began; put the old file back")
 
 
-def warm_up(cells: Iterable[Cell], workshop: Workshop) -> None:
+def warm_up(cells: Iterable[Cell], workshop: SpecCache) -> None:
     """Compile what these cells need, or find it on disk, one learner after the other; errors wait for the cells."""
     seen = set()
     for cell in cells:
@@ -133,5 +133,5 @@ def warm_up_elsewhere(expected: str, base: str, cells: list[dict[str, Any]]) -> 
 
 
 @functools.cache
-def _workshop(base: str) -> Workshop:
-    return Workshop(Path(base))
+def _workshop(base: str) -> SpecCache:
+    return SpecCache(Path(base))

@@ -27,7 +27,7 @@ def open_folder(out: str | Path, inner: str) -> Path:
     return folder
 
 
-def write_whole(path: Path, content: bytes) -> None:
+def write_atomic(path: Path, content: bytes) -> None:
     """Write beside, sync, rename, sync the folder: a kill or a power cut leaves the old file or the new one."""
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
@@ -43,7 +43,7 @@ def write_whole(path: Path, content: bytes) -> None:
 
 
 @contextlib.contextmanager
-def alone_in(folder: Path) -> Iterator[None]:
+def exclusive_lock(folder: Path) -> Iterator[None]:
     """Hold the folder for one runner; a second one is refused, and a killed one holds nothing.
 
     The lock is SQLite's on an empty file: the operating system frees it with the process, on every platform.

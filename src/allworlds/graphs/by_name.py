@@ -9,7 +9,7 @@ from allworlds.foundation.specs import Kind, Recipe, Spec, build, parse_spec
 from allworlds.graphs import families, random_families
 from allworlds.graphs.files import read_graph
 from allworlds.graphs.graph import FeedbackGraph
-from allworlds.graphs.plain import read_graph_of_cover
+from allworlds.graphs.serialise import read_graph_of_cover
 
 COUNT: dict[str, Kind] = {"n": "integer"}
 

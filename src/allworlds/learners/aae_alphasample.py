@@ -32,7 +32,7 @@ from allworlds.covers.cover import check_cover
 from allworlds.kernels.jit import lean_jit
 from allworlds.learners.base import Learner
 from allworlds.learners.checks import positive, whole
-from allworlds.learners.dispatch import Sight, graph_sight, serves
+from allworlds.learners.dispatch import Visibility, graph_visibility, register_kernels
 
 FIRST_ACCURACY = 0.25
 
@@ -60,7 +60,7 @@ class State(NamedTuple):
     """(N,) where an arm stands in ``waiting``, or -1."""
     clock: NDArray[np.float64]
     """(5,) round, ``epsilon_r``, repetitions left in this phase, sizes of ``V_r`` and ``U``."""
-    sight: Sight
+    visibility: Visibility
     rates: Rates
 
 
@@ -112,7 +112,7 @@ class AAEAlphaSample(Learner):
             waiting=np.arange(n),
             place=np.arange(n),
             clock=np.array([1.0, FIRST_ACCURACY, phase_length(length, FIRST_ACCURACY), n, n]),
-            sight=graph_sight(self.graph),
+            visibility=graph_visibility(self.graph),
             rates=Rates(length),
         )
 
@@ -142,11 +142,11 @@ def draw(state: State, first: float, second: float) -> Ticket:
 @lean_jit
 def update(state: State, ticket: Ticket, losses: NDArray[np.float64]) -> None:
     """One sample of every arm of ``U`` that is seen; when ``U`` is empty, the next AlphaSample or the next phase."""
-    clock, sight = state.clock, state.sight
-    start = sight.starts[sight.where[ticket.arm]]
+    clock, visibility = state.clock, state.visibility
+    start = visibility.starts[visibility.where[ticket.arm]]
     size = int(clock[WAITING])
     for j in range(losses.size):
-        arm = sight.order[start + j]
+        arm = visibility.order[start + j]
         if state.place[arm] >= 0:
             state.sums[arm] += losses[j]
             size -= 1
@@ -206,9 +206,9 @@ def phase_length(length: float, accuracy: float) -> float:
     return max(1.0, float(np.ceil(length / (accuracy * accuracy))))
 
 
-def seen_by(state: State) -> Sight:
+def visibility_of(state: State) -> Visibility:
     """An arm shows its neighbours."""
-    return state.sight
+    return state.visibility
 
 
-serves(State, draw, update, seen_by)
+register_kernels(State, draw, update, visibility_of)

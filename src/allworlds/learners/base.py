@@ -2,8 +2,8 @@
 
 A learner file has one shape. The idea in a paragraph; ``State``, what the next round needs, with a ``clock`` whose
 first number is the coming round; ``Ticket``, what the estimate of one choice needs; the class that a user meets, with
-``init``; the kernels ``draw`` and ``update``; and :func:`~allworlds.learners.dispatch.serves`, which tells the
-compiled loop about them. Who has read one can read all.
+``init``; the kernels ``draw`` and ``update``; and :func:`~allworlds.learners.dispatch.register_kernels`, which tells
+the compiled loop about them. Who has read one can read all.
 
 - ``init()`` makes the state before the first round.
 - ``draw(state, first, second)`` chooses an arm from two uniforms and returns a *ticket*: all that the estimate of

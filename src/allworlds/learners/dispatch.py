@@ -1,7 +1,7 @@
 """One compiled loop for all learners: ``draw``, ``update`` and the like are chosen by the class of the state.
 
 ``simulation/play.py`` calls these stubs. A learner file registers its kernels for its ``State`` with
-:func:`serves`; Numba then picks them when the loop is compiled for that state, and plain Python picks them by
+:func:`register_kernels`; Numba then picks them when the loop is compiled for that state, and plain Python picks them by
 ``functools.singledispatch`` when compilation is off. Every specialisation is found again on disk by the next
 process.
 """
@@ -23,7 +23,7 @@ from allworlds.graphs.storage import DisjointCliques
 from allworlds.kernels.jit import lean_jit
 
 
-class Sight(NamedTuple):
+class Visibility(NamedTuple):
     """Which arms an arm shows to the learner: ``order[starts[w]:starts[w + 1]]`` with ``w = where[arm]``."""
 
     where: NDArray[np.int64]
@@ -31,28 +31,28 @@ class Sight(NamedTuple):
     order: NDArray[np.int64]
 
 
-def graph_sight(graph: FeedbackGraph) -> Sight:
+def graph_visibility(graph: FeedbackGraph) -> Visibility:
     """All that the graph shows: disjoint cliques by clique, other graphs by arm."""
     storage = graph._storage
     if isinstance(storage, DisjointCliques):
-        return Sight(storage.owner, storage.starts, storage.order)
-    return Sight(_frozen(np.arange(graph.n_arms)), storage.indptr, storage.indices)
+        return Visibility(storage.owner, storage.starts, storage.order)
+    return Visibility(_frozen(np.arange(graph.n_arms)), storage.indptr, storage.indices)
 
 
-def own_sight(n_arms: int) -> Sight:
+def own_visibility(n_arms: int) -> Visibility:
     """Nothing but the chosen arm: for learners that ignore the graph."""
     each = _frozen(np.arange(n_arms))
-    return Sight(each, _frozen(np.arange(n_arms + 1)), each)
+    return Visibility(each, _frozen(np.arange(n_arms + 1)), each)
 
 
-def full_sight(n_arms: int) -> Sight:
+def full_sight(n_arms: int) -> Visibility:
     """Everything, whatever is chosen: for the line that a graph cannot reach."""
     starts = np.array([0, n_arms], dtype=np.int64)
-    return Sight(_frozen(np.zeros(n_arms, dtype=np.int64)), _frozen(starts), _frozen(np.arange(n_arms)))
+    return Visibility(_frozen(np.zeros(n_arms, dtype=np.int64)), _frozen(starts), _frozen(np.arange(n_arms)))
 
 
 def _frozen(array: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Read-only, as the arrays of graphs are, so that kernels are compiled for one type of sight."""
+    """Read-only, as the arrays of graphs are, so that kernels are compiled for one type of visibility."""
     array.flags.writeable = False
     return array
 
@@ -65,12 +65,12 @@ def draw(state: Any, first: float, second: float) -> Any:
 
 @functools.singledispatch
 def update(state: Any, ticket: Any, losses: NDArray[np.float64]) -> None:
-    """Learn the losses of the arms that ``ticket.arm`` shows, in the order of ``sight``."""
+    """Learn the losses of the arms that ``ticket.arm`` shows, in the order of ``visibility``."""
     raise TypeError(f"no learner serves a {type(state).__name__}")
 
 
 @functools.singledispatch
-def sight(state: Any) -> Sight:
+def visibility(state: Any) -> Visibility:
     """What each arm shows; asked once, before the loop."""
     raise TypeError(f"no learner serves a {type(state).__name__}")
 
@@ -81,7 +81,7 @@ def _nothing_to_see(state: Any, masses: NDArray[np.float64]) -> None:
 
 
 @functools.singledispatch
-def peek(state: Any, masses: NDArray[np.float64]) -> None:
+def write_clique_masses(state: Any, masses: NDArray[np.float64]) -> None:
     """Write the clique masses of the coming round, for a trace; a learner without them writes nothing."""
 
 
@@ -97,15 +97,15 @@ def regret_bound(state: Any) -> float:
     return math.nan
 
 
-def serves(
+def register_kernels(
     state_class: type,
     draw_kernel: Callable[..., Any],
     update_kernel: Callable[..., None],
-    seen_by: Callable[..., Sight],
+    visibility_of: Callable[..., Visibility],
     peek_kernel: Callable[..., None] | None = None,
     bound_kernel: Callable[..., float] | None = None,
 ) -> None:
-    """Say which kernels belong to a state; ``seen_by`` is plain Python.
+    """Say which kernels belong to a state; ``visibility_of`` is plain Python.
 
     ``peek_kernel`` is for learners with cliques, ``bound_kernel`` for those with a bound on their regret so far.
 
@@ -115,7 +115,13 @@ def serves(
     """
     state_class.__name__ = f"{state_class.__module__}.{state_class.__qualname__}"
     see, bound = peek_kernel or _nothing_to_see, bound_kernel or _no_bound
-    kernels = {draw: draw_kernel, update: update_kernel, sight: seen_by, peek: see, regret_bound: bound}
+    kernels = {
+        draw: draw_kernel,
+        update: update_kernel,
+        visibility: visibility_of,
+        write_clique_masses: see,
+        regret_bound: bound,
+    }
     for stub, kernel in kernels.items():
         stub.register(state_class, kernel)
     if config.DISABLE_JIT:
@@ -133,7 +139,7 @@ def serves(
     def _update(state, ticket, losses):  # type: ignore[no-untyped-def]
         return (lambda state, ticket, losses: update_kernel(state, ticket, losses)) if mine(state) else None
 
-    @overload(peek)
+    @overload(write_clique_masses)
     def _peek(state, masses):  # type: ignore[no-untyped-def]
         return (lambda state, masses: see(state, masses)) if mine(state) else None
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from allworlds.learners import dispatch
 from allworlds.learners.base import Learner
-from allworlds.learners.dispatch import Sight
+from allworlds.learners.dispatch import Visibility
 
 
 class DividingLearner(Learner):
@@ -35,6 +35,6 @@ class DividingLearner(Learner):
         dispatch.update(state, self.drawn_class(ticket.arm, ticket.probability, *ticket[3:]), losses)
 
 
-def room_for_divisors(sight: Sight) -> NDArray[np.float64]:
+def room_for_divisors(visibility: Visibility) -> NDArray[np.float64]:
     """As many places as the arm that shows most."""
-    return np.empty(int(np.diff(sight.starts).max()))
+    return np.empty(int(np.diff(visibility.starts).max()))

@@ -23,7 +23,7 @@ from allworlds.covers import CliqueCover
 from allworlds.covers.cover import check_cover
 from allworlds.kernels.jit import lean_jit
 from allworlds.learners.base import Learner
-from allworlds.learners.dispatch import Sight, own_sight, serves
+from allworlds.learners.dispatch import Visibility, own_visibility, register_kernels
 from allworlds.learners.weights import exponential_weights, pick
 
 RAREST = 1e-290
@@ -39,7 +39,7 @@ class State(NamedTuple):
     """(N,) ``p_t`` of the coming round."""
     clock: NDArray[np.float64]
     """(1,) round."""
-    sight: Sight
+    visibility: Visibility
 
 
 class Ticket(NamedTuple):
@@ -78,7 +78,7 @@ class Exp3(Learner):
 
     def init(self) -> State:
         """No losses, round one."""
-        state = State(np.zeros(self.n_arms), np.empty(self.n_arms), np.array([1.0]), own_sight(self.n_arms))
+        state = State(np.zeros(self.n_arms), np.empty(self.n_arms), np.array([1.0]), own_visibility(self.n_arms))
         resolve(state)
         return state
 
@@ -123,9 +123,9 @@ def resolve(state: State) -> None:
     exponential_weights(state.cumulative_losses, rate, state.weights)
 
 
-def seen_by(state: State) -> Sight:
+def visibility_of(state: State) -> Visibility:
     """An arm shows itself."""
-    return state.sight
+    return state.visibility
 
 
-serves(State, draw, update, seen_by)
+register_kernels(State, draw, update, visibility_of)

@@ -29,7 +29,7 @@ from allworlds.covers import CliqueCover
 from allworlds.covers.cover import check_cover
 from allworlds.kernels.jit import lean_jit
 from allworlds.learners.checks import whole
-from allworlds.learners.dispatch import Sight, graph_sight, serves
+from allworlds.learners.dispatch import Visibility, graph_visibility, register_kernels
 from allworlds.learners.divisors import DividingLearner, room_for_divisors
 from allworlds.learners.weights import exponential_weights, pick
 
@@ -56,7 +56,7 @@ class State(NamedTuple):
     """(1,) round."""
     divisors: NDArray[np.float64]
     """``P_t(i)`` of the arms that the last drawn arm shows, in their order; room for the most."""
-    sight: Sight
+    visibility: Visibility
     rates: Rates
 
 
@@ -115,13 +115,13 @@ class Exp3G(DividingLearner):
 
     def init(self) -> State:
         """No losses, round one."""
-        sight = graph_sight(self.graph)
+        visibility = graph_visibility(self.graph)
         state = State(
             cumulative_losses=np.zeros(self.n_arms),
             distribution=np.empty(self.n_arms),
             clock=np.array([1.0]),
-            divisors=room_for_divisors(sight),
-            sight=sight,
+            divisors=room_for_divisors(visibility),
+            visibility=visibility,
             rates=Rates(float(self.independence or self.cover.n_cliques), float(self.horizon or 0)),
         )
         resolve(state)
@@ -145,8 +145,8 @@ class Exp3G(DividingLearner):
 def draw(state: State, first: float, second: float) -> Drawn:
     """Draw ``I_t`` from ``p_t``; note ``P_t(i)`` of what it shows."""
     arm = pick(state.distribution, first)
-    sight = state.sight
-    chances_of_seen(state.distribution, arm, sight.where, sight.starts, sight.order, state.divisors)
+    visibility = state.visibility
+    chances_of_seen(state.distribution, arm, visibility.where, visibility.starts, visibility.order, state.divisors)
     return Drawn(arm, float(state.distribution[arm]), int(state.clock[ROUND]))
 
 
@@ -174,9 +174,9 @@ def chances_of_seen(
 @lean_jit
 def update(state: State, ticket: Drawn, losses: NDArray[np.float64]) -> None:
     """``Lhat_i += l_i / P_t(i)`` on the arms that are seen, then the next round's distribution."""
-    start = state.sight.starts[state.sight.where[ticket.arm]]
+    start = state.visibility.starts[state.visibility.where[ticket.arm]]
     for j in range(losses.size):
-        state.cumulative_losses[state.sight.order[start + j]] += losses[j] / state.divisors[j]
+        state.cumulative_losses[state.visibility.order[start + j]] += losses[j] / state.divisors[j]
     state.clock[ROUND] += 1.0
     resolve(state)
 
@@ -192,9 +192,9 @@ def resolve(state: State) -> None:
         p[i] = (1.0 - share) * p[i] + share / p.size
 
 
-def seen_by(state: State) -> Sight:
+def visibility_of(state: State) -> Visibility:
     """An arm shows its neighbours."""
-    return state.sight
+    return state.visibility
 
 
-serves(State, draw, update, seen_by)
+register_kernels(State, draw, update, visibility_of)

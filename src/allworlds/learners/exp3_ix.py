@@ -31,7 +31,7 @@ from allworlds.covers import CliqueCover
 from allworlds.covers.cover import check_cover
 from allworlds.kernels.jit import lean_jit
 from allworlds.learners.checks import flag
-from allworlds.learners.dispatch import Sight, graph_sight, serves
+from allworlds.learners.dispatch import Visibility, graph_visibility, register_kernels
 from allworlds.learners.divisors import DividingLearner, room_for_divisors
 from allworlds.learners.weights import exponential_weights, pick
 
@@ -55,12 +55,12 @@ class State(NamedTuple):
     distribution: NDArray[np.float64]
     """(N,) ``p_t`` of the coming round."""
     observed: NDArray[np.float64]
-    """``P_t`` of the coming round: for each list of the sight, the mass of the arms in it."""
+    """``P_t`` of the coming round: for each list of the visibility, the mass of the arms in it."""
     clock: NDArray[np.float64]
     """(4,) round, the sum of the past ``Q``, the coming round's ``Q`` and ``gamma``."""
     divisors: NDArray[np.float64]
     """``P_t(i) + gamma_t`` of the arms that the last drawn arm shows, in their order; room for the most."""
-    sight: Sight
+    visibility: Visibility
     rates: Rates
 
 
@@ -122,14 +122,14 @@ class Exp3IX(DividingLearner):
 
     def init(self) -> State:
         """No losses, round one."""
-        sight = graph_sight(self.graph)
+        visibility = graph_visibility(self.graph)
         state = State(
             cumulative_losses=np.zeros(self.n_arms),
             distribution=np.empty(self.n_arms),
-            observed=np.empty(sight.starts.size - 1),
+            observed=np.empty(visibility.starts.size - 1),
             clock=np.array([1.0, 0.0, 0.0, 0.0]),
-            divisors=room_for_divisors(sight),
-            sight=sight,
+            divisors=room_for_divisors(visibility),
+            visibility=visibility,
             rates=Rates(math.log(self.n_arms), float(self.implicit)),
         )
         resolve(state)
@@ -152,13 +152,13 @@ class Exp3IX(DividingLearner):
 @lean_jit
 def draw(state: State, first: float, second: float) -> Drawn:
     """Draw ``I_t`` from ``p_t``; note ``P_t(i) + gamma_t`` of what it shows."""
-    sight = state.sight
+    visibility = state.visibility
     arm = pick(state.distribution, first)
-    where = sight.where[arm]
-    start = sight.starts[where]
+    where = visibility.where[arm]
+    start = visibility.starts[where]
     bonus = state.rates.implicit * state.clock[BONUS]
-    for j in range(sight.starts[where + 1] - start):
-        state.divisors[j] = state.observed[sight.where[sight.order[start + j]]] + bonus
+    for j in range(visibility.starts[where + 1] - start):
+        state.divisors[j] = state.observed[visibility.where[visibility.order[start + j]]] + bonus
     probability, spread = float(state.distribution[arm]), float(state.clock[SPREAD])
     return Drawn(arm, probability, spread, int(state.clock[ROUND]))
 
@@ -166,9 +166,9 @@ def draw(state: State, first: float, second: float) -> Drawn:
 @lean_jit
 def update(state: State, ticket: Drawn, losses: NDArray[np.float64]) -> None:
     """``Lhat_i += l_i / (P_t(i) + gamma_t)`` on the arms that are seen, then the next round's distribution."""
-    start = state.sight.starts[state.sight.where[ticket.arm]]
+    start = state.visibility.starts[state.visibility.where[ticket.arm]]
     for j in range(losses.size):
-        state.cumulative_losses[state.sight.order[start + j]] += losses[j] / state.divisors[j]
+        state.cumulative_losses[state.visibility.order[start + j]] += losses[j] / state.divisors[j]
     state.clock[ROUND] += 1.0
     state.clock[SPENT] += ticket.spread
     resolve(state)
@@ -177,12 +177,12 @@ def update(state: State, ticket: Drawn, losses: NDArray[np.float64]) -> None:
 @lean_jit
 def resolve(state: State) -> None:
     """The coming round's ``p``, ``P``, ``gamma`` and ``Q``."""
-    p, observed, clock, sight = state.distribution, state.observed, state.clock, state.sight
+    p, observed, clock, visibility = state.distribution, state.observed, state.clock, state.visibility
     rate = math.sqrt(state.rates.log_arms / (p.size + clock[SPENT]))
     exponential_weights(state.cumulative_losses, rate, p)
-    neighbourhood_masses(sight.starts, sight.order, p, observed)
+    neighbourhood_masses(visibility.starts, visibility.order, p, observed)
     clock[BONUS] = rate
-    clock[SPREAD] = spread_of(p, observed, sight.where, state.rates.implicit * rate)
+    clock[SPREAD] = spread_of(p, observed, visibility.where, state.rates.implicit * rate)
 
 
 @lean_jit
@@ -207,9 +207,9 @@ def spread_of(p: NDArray[np.float64], observed: NDArray[np.float64], where: NDAr
     return spread
 
 
-def seen_by(state: State) -> Sight:
+def visibility_of(state: State) -> Visibility:
     """An arm shows its neighbours."""
-    return state.sight
+    return state.visibility
 
 
-serves(State, draw, update, seen_by)
+register_kernels(State, draw, update, visibility_of)

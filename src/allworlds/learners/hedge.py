@@ -25,7 +25,7 @@ from allworlds.covers import CliqueCover
 from allworlds.covers.cover import check_cover
 from allworlds.kernels.jit import lean_jit
 from allworlds.learners.base import Learner
-from allworlds.learners.dispatch import Sight, full_sight, serves
+from allworlds.learners.dispatch import Visibility, full_sight, register_kernels
 from allworlds.learners.weights import exponential_weights, pick
 
 
@@ -38,7 +38,7 @@ class State(NamedTuple):
     """(N,) ``p_t`` of the coming round."""
     clock: NDArray[np.float64]
     """(1,) round."""
-    sight: Sight
+    visibility: Visibility
 
 
 class Ticket(NamedTuple):
@@ -123,9 +123,9 @@ def resolve(state: State) -> None:
     exponential_weights(state.cumulative_losses, rate, state.weights)
 
 
-def seen_by(state: State) -> Sight:
+def visibility_of(state: State) -> Visibility:
     """Every arm shows all."""
-    return state.sight
+    return state.visibility
 
 
-serves(State, draw, update, seen_by)
+register_kernels(State, draw, update, visibility_of)

@@ -30,7 +30,7 @@ from allworlds.covers.cover import check_cover
 from allworlds.kernels.jit import lean_jit
 from allworlds.kernels.random import beta, uniform_pair
 from allworlds.learners.base import Learner
-from allworlds.learners.dispatch import Sight, graph_sight, serves
+from allworlds.learners.dispatch import Visibility, graph_visibility, register_kernels
 
 STREAM_GUESS = 4
 """Guesses use this stream and the next."""
@@ -51,7 +51,7 @@ class State(NamedTuple):
     """(N,) how many rewards, likewise."""
     clock: NDArray[np.float64]
     """(1,) round."""
-    sight: Sight
+    visibility: Visibility
 
 
 class Ticket(NamedTuple):
@@ -92,7 +92,7 @@ class ThompsonN(Learner):
     def init(self) -> State:
         """Nothing seen, round one."""
         zeros = np.zeros(self.n_arms)
-        return State(zeros, zeros.copy(), np.array([1.0]), graph_sight(self.graph))
+        return State(zeros, zeros.copy(), np.array([1.0]), graph_visibility(self.graph))
 
     def distribution(self, state: State) -> NDArray[np.float64]:
         """(N,) how often each arm is played in 2,000 guesses, always the same ones: an estimate."""
@@ -137,9 +137,9 @@ def count_guesses(
 def update(state: State, ticket: Ticket, losses: NDArray[np.float64]) -> None:
     """Each arm that is seen gives a loss with probability ``l_i``, else a reward."""
     key, counter = int(ticket.first * TO_WHOLE), int(ticket.second * TO_WHOLE)
-    start = state.sight.starts[state.sight.where[ticket.arm]]
+    start = state.visibility.starts[state.visibility.where[ticket.arm]]
     for j in range(losses.size):
-        i = state.sight.order[start + j]
+        i = state.visibility.order[start + j]
         loss = losses[j]
         if 0.0 < loss < 1.0:
             loss = 1.0 if uniform_pair(key, STREAM_ROUND, counter, i)[0] < loss else 0.0
@@ -148,9 +148,9 @@ def update(state: State, ticket: Ticket, losses: NDArray[np.float64]) -> None:
     state.clock[0] += 1.0
 
 
-def seen_by(state: State) -> Sight:
+def visibility_of(state: State) -> Visibility:
     """An arm shows its neighbours."""
-    return state.sight
+    return state.visibility
 
 
-serves(State, draw, update, seen_by)
+register_kernels(State, draw, update, visibility_of)

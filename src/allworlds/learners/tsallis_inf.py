@@ -31,7 +31,7 @@ from allworlds.covers.cover import check_cover
 from allworlds.foundation.errors import InvalidParameter
 from allworlds.kernels.jit import lean_jit
 from allworlds.learners.base import Learner
-from allworlds.learners.dispatch import Sight, own_sight, serves
+from allworlds.learners.dispatch import Visibility, own_visibility, register_kernels
 from allworlds.learners.weights import pick
 
 Estimator = Literal["iw", "rv"]
@@ -59,7 +59,7 @@ class State(NamedTuple):
     """(N,) ``p_t`` of the coming round."""
     clock: NDArray[np.float64]
     """(2,) round; ``z``, the solution of the last step, in [1, sqrt(N)]."""
-    sight: Sight
+    visibility: Visibility
     rates: Rates
 
 
@@ -108,7 +108,7 @@ class TsallisINF(Learner):
             cumulative_losses=np.zeros(self.n_arms),
             weights=np.empty(self.n_arms),
             clock=np.array([1.0, 1.0]),
-            sight=own_sight(self.n_arms),
+            visibility=own_visibility(self.n_arms),
             rates=Rates(2.0, 0.0) if self.estimator == "iw" else Rates(4.0, 0.5),
         )
         resolve(state)
@@ -186,9 +186,9 @@ def tsallis_weights(losses: NDArray[np.float64], rate: float, start: float, out:
     return z
 
 
-def seen_by(state: State) -> Sight:
+def visibility_of(state: State) -> Visibility:
     """An arm shows itself."""
-    return state.sight
+    return state.visibility
 
 
-serves(State, draw, update, seen_by)
+register_kernels(State, draw, update, visibility_of)

@@ -72,7 +72,7 @@ from allworlds.ftrl.within_clique import least
 from allworlds.kernels.exponential import exp
 from allworlds.kernels.jit import lean_jit
 from allworlds.learners.base import Learner
-from allworlds.learners.dispatch import Sight, serves
+from allworlds.learners.dispatch import Visibility, register_kernels
 
 Floats = NDArray[np.float64]
 
@@ -474,9 +474,9 @@ def restore(state: State, temperature: Floats, reference: Floats, last_free: Flo
             expand_up_to(state.table, k, losses, start, stop, reference[k], cut, state.work, state.sums)
 
 
-def seen_by(state: State) -> Sight:
+def visibility_of(state: State) -> Visibility:
     """An arm shows its clique."""
-    return Sight(state.owner, state.starts, state.order)
+    return Visibility(state.owner, state.starts, state.order)
 
 
 @lean_jit
@@ -492,4 +492,4 @@ def read_bound(state: State) -> float:
     return bound_now(state.ledger, state.terms, state.clock)
 
 
-serves(State, draw, update, seen_by, write_masses, read_bound)
+register_kernels(State, draw, update, visibility_of, write_masses, read_bound)

@@ -26,7 +26,7 @@ from allworlds.covers.cover import check_cover
 from allworlds.kernels.jit import lean_jit
 from allworlds.learners.base import Learner
 from allworlds.learners.checks import positive
-from allworlds.learners.dispatch import Sight, graph_sight, serves
+from allworlds.learners.dispatch import Visibility, graph_visibility, register_kernels
 from allworlds.learners.ucb_n import arm_with_index, index, lowest_index
 
 
@@ -39,7 +39,7 @@ class State(NamedTuple):
     """(N,) how often each arm was seen."""
     clock: NDArray[np.float64]
     """(1,) round."""
-    sight: Sight
+    visibility: Visibility
     width: float
 
 
@@ -79,7 +79,7 @@ class UCBMaxN(Learner):
     def init(self) -> State:
         """Nothing seen, round one."""
         zeros = np.zeros(self.n_arms)
-        return State(zeros, zeros.copy(), np.array([1.0]), graph_sight(self.graph), self.width)
+        return State(zeros, zeros.copy(), np.array([1.0]), graph_visibility(self.graph), self.width)
 
     def distribution(self, state: State) -> NDArray[np.float64]:
         """(N,) ties of either choice share equally."""
@@ -94,12 +94,12 @@ class UCBMaxN(Learner):
 @lean_jit
 def draw(state: State, first: float, second: float) -> Ticket:
     """``J`` by the first uniform among equals, its best neighbour by the second."""
-    sight = state.sight
+    visibility = state.visibility
     bonus = state.width * math.log(state.clock[0])
     least, ties = lowest_index(state.totals, state.seen, bonus)
     wanted = arm_with_index(state.totals, state.seen, bonus, least, int(first * ties))
-    where = sight.where[wanted]
-    arms = sight.order[sight.starts[where] : sight.starts[where + 1]]
+    where = visibility.where[wanted]
+    arms = visibility.order[visibility.starts[where] : visibility.starts[where + 1]]
     best, equals = lowest_mean(state.totals, state.seen, arms)
     place = int(second * equals)
     arm = wanted
@@ -116,16 +116,16 @@ def draw(state: State, first: float, second: float) -> Ticket:
 @lean_jit
 def chance(state: State, bonus: float, least: float, ties: int, arm: int) -> float:
     """How likely ``arm`` is: through each ``J`` among its neighbours that may be chosen."""
-    sight = state.sight
+    visibility = state.visibility
     own = mean(state.totals[arm], state.seen[arm])
-    where = sight.where[arm]
+    where = visibility.where[arm]
     last, best, equals = -1, 0.0, 1
     probability = 0.0
-    for j in sight.order[sight.starts[where] : sight.starts[where + 1]]:
+    for j in visibility.order[visibility.starts[where] : visibility.starts[where + 1]]:
         if index(state.totals[j], state.seen[j], bonus) == least:
-            there = sight.where[j]
+            there = visibility.where[j]
             if there != last:  # arms of a clique share their list
-                arms = sight.order[sight.starts[there] : sight.starts[there + 1]]
+                arms = visibility.order[visibility.starts[there] : visibility.starts[there + 1]]
                 best, equals = lowest_mean(state.totals, state.seen, arms)
                 last = there
             if own == best:
@@ -155,17 +155,17 @@ def lowest_mean(totals: NDArray[np.float64], seen: NDArray[np.float64], arms: ND
 @lean_jit
 def update(state: State, ticket: Ticket, losses: NDArray[np.float64]) -> None:
     """``O_i += 1`` and ``totals_i += l_i`` for every arm that is seen."""
-    start = state.sight.starts[state.sight.where[ticket.arm]]
+    start = state.visibility.starts[state.visibility.where[ticket.arm]]
     for j in range(losses.size):
-        i = state.sight.order[start + j]
+        i = state.visibility.order[start + j]
         state.totals[i] += losses[j]
         state.seen[i] += 1.0
     state.clock[0] += 1.0
 
 
-def seen_by(state: State) -> Sight:
+def visibility_of(state: State) -> Visibility:
     """An arm shows its neighbours."""
-    return state.sight
+    return state.visibility
 
 
-serves(State, draw, update, seen_by)
+register_kernels(State, draw, update, visibility_of)

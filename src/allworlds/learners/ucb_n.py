@@ -26,7 +26,7 @@ from allworlds.covers.cover import check_cover
 from allworlds.kernels.jit import lean_jit
 from allworlds.learners.base import Learner
 from allworlds.learners.checks import positive
-from allworlds.learners.dispatch import Sight, graph_sight, serves
+from allworlds.learners.dispatch import Visibility, graph_visibility, register_kernels
 
 
 class State(NamedTuple):
@@ -38,7 +38,7 @@ class State(NamedTuple):
     """(N,) how often each arm was seen."""
     clock: NDArray[np.float64]
     """(1,) round."""
-    sight: Sight
+    visibility: Visibility
     width: float
 
 
@@ -80,7 +80,7 @@ class UCBN(Learner):
     def init(self) -> State:
         """Nothing seen, round one."""
         zeros = np.zeros(self.n_arms)
-        return State(zeros, zeros.copy(), np.array([1.0]), graph_sight(self.graph), self.width)
+        return State(zeros, zeros.copy(), np.array([1.0]), graph_visibility(self.graph), self.width)
 
     def distribution(self, state: State) -> NDArray[np.float64]:
         """(N,) the arms that look best share the coming round equally."""
@@ -105,9 +105,9 @@ def draw(state: State, first: float, second: float) -> Ticket:
 @lean_jit
 def update(state: State, ticket: Ticket, losses: NDArray[np.float64]) -> None:
     """``O_i += 1`` and ``totals_i += l_i`` for every arm that is seen."""
-    start = state.sight.starts[state.sight.where[ticket.arm]]
+    start = state.visibility.starts[state.visibility.where[ticket.arm]]
     for j in range(losses.size):
-        i = state.sight.order[start + j]
+        i = state.visibility.order[start + j]
         state.totals[i] += losses[j]
         state.seen[i] += 1.0
     state.clock[0] += 1.0
@@ -147,9 +147,9 @@ def arm_with_index(
     return arm
 
 
-def seen_by(state: State) -> Sight:
+def visibility_of(state: State) -> Visibility:
     """An arm shows its neighbours."""
-    return state.sight
+    return state.visibility
 
 
-serves(State, draw, update, seen_by)
+register_kernels(State, draw, update, visibility_of)

@@ -16,7 +16,7 @@ from allworlds.covers import CliqueCover
 from allworlds.covers.cover import check_cover
 from allworlds.kernels.jit import lean_jit
 from allworlds.learners.base import Learner
-from allworlds.learners.dispatch import Sight, own_sight, serves
+from allworlds.learners.dispatch import Visibility, own_visibility, register_kernels
 
 
 class State(NamedTuple):
@@ -24,7 +24,7 @@ class State(NamedTuple):
 
     clock: NDArray[np.float64]
     """(1,) round."""
-    sight: Sight
+    visibility: Visibility
 
 
 class Ticket(NamedTuple):
@@ -58,7 +58,7 @@ class Uniform(Learner):
 
     def init(self) -> State:
         """Round one."""
-        return State(np.array([1.0]), own_sight(self.n_arms))
+        return State(np.array([1.0]), own_visibility(self.n_arms))
 
     def observes(self, arm: int) -> NDArray[np.int64]:
         """The arm alone."""
@@ -75,7 +75,7 @@ class Uniform(Learner):
 @lean_jit
 def draw(state: State, first: float, second: float) -> Ticket:
     """``floor(N u)``."""
-    n_arms = state.sight.where.size
+    n_arms = state.visibility.where.size
     arm = min(int(first * n_arms), n_arms - 1)  # the product may round up to N
     return Ticket(arm, 1.0 / n_arms, int(state.clock[0]))
 
@@ -86,9 +86,9 @@ def update(state: State, ticket: Ticket, losses: NDArray[np.float64]) -> None:
     state.clock[0] += 1.0
 
 
-def seen_by(state: State) -> Sight:
+def visibility_of(state: State) -> Visibility:
     """An arm shows itself."""
-    return state.sight
+    return state.visibility
 
 
-serves(State, draw, update, seen_by)
+register_kernels(State, draw, update, visibility_of)

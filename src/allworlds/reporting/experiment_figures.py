@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from allworlds.analysis.slopes import Slope, fitted
 from allworlds.experiments.panels import Panel, Point, heights_of
 from allworlds.reporting.canvas import blank, house_style
-from allworlds.reporting.experiment_words import Sweep
+from allworlds.reporting.experiment_words import ExperimentSummary
 from allworlds.reporting.labels import EndLabel, label_ends
 from allworlds.reporting.race_figures import WIDE, draw_curve, plain_axes
 from allworlds.reporting.styles import OURS, Style, learner_styles
@@ -26,7 +26,7 @@ ZOOM = 1000
 """Logarithmic axes show the last three powers of ten of the rounds."""
 
 
-def panel_figure(sweep: Sweep, panel: Panel) -> Figure:
+def panel_figure(sweep: ExperimentSummary, panel: Panel) -> Figure:
     """The figure of one panel, by its kind."""
     styles = _styles(sweep)
     with house_style():
@@ -134,7 +134,7 @@ def values_by_name(ax: Axes, panel: Panel, styles: Mapping[str, Style]) -> Axes:
     return ax
 
 
-def _growth_figure(sweep: Sweep, panel: Panel, styles: Mapping[str, Style]) -> Figure:
+def _growth_figure(sweep: ExperimentSummary, panel: Panel, styles: Mapping[str, Style]) -> Figure:
     figure = blank(WIDE, max(4.0, 1.2 + 0.5 * len(panel.lines)))
     left, right = figure.subplots(1, 2, width_ratios=(1.5, 1.0))
     growth(left, panel, styles)
@@ -152,7 +152,7 @@ def _growth_figure(sweep: Sweep, panel: Panel, styles: Mapping[str, Style]) -> F
     return figure
 
 
-def _curves_figure(sweep: Sweep, panel: Panel, styles: Mapping[str, Style]) -> Figure:
+def _curves_figure(sweep: ExperimentSummary, panel: Panel, styles: Mapping[str, Style]) -> Figure:
     """Linear left, both axes logarithmic right; only the left where most values are not positive."""
     curves = [(line.name, *line.curve) for line in panel.lines if line.curve is not None]
     finals = {name: float(values[:, -1].mean()) for name, _, values in curves}
@@ -182,7 +182,7 @@ def _curves_figure(sweep: Sweep, panel: Panel, styles: Mapping[str, Style]) -> F
     return figure
 
 
-def _styles(sweep: Sweep) -> dict[str, Style]:
+def _styles(sweep: ExperimentSummary) -> dict[str, Style]:
     """One look for each line in all figures."""
     names = list(dict.fromkeys(line.name for panel in sweep.panels for line in panel.lines))
     return learner_styles(names, names[0], dict.fromkeys(names, True))

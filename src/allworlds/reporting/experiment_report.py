@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from allworlds.experiments.panels import Panel
 from allworlds.reporting.experiment_figures import figure_names, panel_figure
 from allworlds.reporting.experiment_tables import failure_table, point_table, slope_table
-from allworlds.reporting.experiment_words import Sweep, answers, how_much, panel_answer, which_slope
+from allworlds.reporting.experiment_words import ExperimentSummary, answers, how_much, panel_answer, which_slope
 from allworlds.reporting.page import (
     broken_lines,
     fact_list,
@@ -30,20 +30,20 @@ ABOUT_SLOPES = (
 )
 
 
-def write_experiment_report(sweep: Sweep, folder: Path) -> Path:
+def write_experiment_report(sweep: ExperimentSummary, folder: Path) -> Path:
     """Write ``report.html``, and each figure as SVG and PDF in ``figures/``; give the path of the page."""
     figures = draw_figures(sweep)
     save_figures(figures, folder)
     return write_page(make_page(sweep, [inline_svg(figure) for figure in figures.values()]), folder)
 
 
-def draw_figures(sweep: Sweep) -> dict[str, Figure]:
+def draw_figures(sweep: ExperimentSummary) -> dict[str, Figure]:
     """A figure for each panel, by the name of its file."""
     names = figure_names(sweep.panels)
     return {name: panel_figure(sweep, panel) for name, panel in zip(names, sweep.panels, strict=True)}
 
 
-def make_page(sweep: Sweep, svgs: list[str]) -> str:
+def make_page(sweep: ExperimentSummary, svgs: list[str]) -> str:
     """The whole page; ``svgs`` has a figure for each panel."""
     finding = " ".join(answers(sweep))
     if sweep.panels and sweep.done < sweep.total:
@@ -64,7 +64,7 @@ def make_page(sweep: Sweep, svgs: list[str]) -> str:
     return whole_page(f"allworlds experiment: {sweep.name}", "\n".join(parts))
 
 
-def _panel(sweep: Sweep, panel: Panel, svg: str) -> str:
+def _panel(sweep: ExperimentSummary, panel: Panel, svg: str) -> str:
     said = panel_answer(sweep, panel)
     slopes = panel.kind in ("power", "doubling")
     parts = [
@@ -79,7 +79,7 @@ def _panel(sweep: Sweep, panel: Panel, svg: str) -> str:
     return "\n".join(parts)
 
 
-def _caption(sweep: Sweep, panel: Panel) -> str:
+def _caption(sweep: ExperimentSummary, panel: Panel) -> str:
     if panel.kind == "curves":
         return "Mean over seeds, and a band from the 10th to the 90th percentile. Right: on logarithmic axes."
     if panel.kind not in ("power", "doubling"):
@@ -97,7 +97,7 @@ def _caption(sweep: Sweep, panel: Panel) -> str:
     return f"{caption} {ABOUT_SLOPES}"
 
 
-def _repeat(sweep: Sweep) -> str:
+def _repeat(sweep: ExperimentSummary) -> str:
     return (
         "<h2>How to repeat it</h2>\n"
         f"<pre>{escape(broken_lines(sweep.command))}</pre>\n{fact_list(sweep.facts)}\n"

@@ -7,11 +7,11 @@ from html import escape
 from typing import Any
 
 from allworlds.experiments.panels import Line, Panel, Point
-from allworlds.reporting.experiment_words import Sweep, place_text, slope_text
+from allworlds.reporting.experiment_words import ExperimentSummary, place_text, slope_text
 from allworlds.reporting.tables import between, number, table
 
 
-def slope_table(sweep: Sweep, panel: Panel) -> str:
+def slope_table(sweep: ExperimentSummary, panel: Panel) -> str:
     """Each line's slope with its interval, beside the theory's."""
     if panel.kind == "doubling":
         head = ["", f"more for each doubling of {sweep.letter} [95 %]", "points"]
@@ -26,7 +26,7 @@ def slope_table(sweep: Sweep, panel: Panel) -> str:
     return table(head, [_row([line.name, *row], ours=line is panel.lines[0]) for line, row in _with(panel, rows)])
 
 
-def point_table(sweep: Sweep, panel: Panel) -> str:
+def point_table(sweep: ExperimentSummary, panel: Panel) -> str:
     """Each line at each ``x``: mean, interval, worst seed, runs."""
     over = "horizon" if panel.kind == "curves" else sweep.axis
     alone = panel.kind == "names" and all(len(line.points) == 1 for line in panel.lines)

@@ -23,7 +23,7 @@ MEASURED = {
 
 
 @dataclass(frozen=True, eq=False)
-class Sweep:
+class ExperimentSummary:
     """A run of an experiment, finished or not, for figures and page."""
 
     name: str
@@ -59,7 +59,7 @@ class Sweep:
         return MEASURED.get(self.y, self.y)
 
 
-def how_much(sweep: Sweep) -> str:
+def how_much(sweep: ExperimentSummary) -> str:
     """How much of the run is there."""
     if sweep.done == sweep.total:
         return f"all {counted(sweep.total, 'cell')} are finished"
@@ -68,7 +68,7 @@ def how_much(sweep: Sweep) -> str:
     return f"{sweep.done:,} of {counted(sweep.total, 'cell')} are finished{failed}, {left:,} to go"
 
 
-def answers(sweep: Sweep) -> list[str]:
+def answers(sweep: ExperimentSummary) -> list[str]:
     """A sentence for each panel and one over all where learners are ranked in several; about what is finished."""
     if not sweep.panels:
         return ["No cell is finished yet, so there is no answer."]
@@ -79,13 +79,13 @@ def answers(sweep: Sweep) -> list[str]:
     return [panel_answer(sweep, panel) for panel in sweep.panels]
 
 
-def panel_answer(sweep: Sweep, panel: Panel) -> str:
+def panel_answer(sweep: ExperimentSummary, panel: Panel) -> str:
     """What one panel says, first of all about its first line."""
     said = _said(sweep, panel)
     return f"In “{panel.name}”, {said}" if panel.name else said[0].upper() + said[1:]
 
 
-def _said(sweep: Sweep, panel: Panel) -> str:
+def _said(sweep: ExperimentSummary, panel: Panel) -> str:
     first = panel.lines[0]
     if panel.kind == "power":
         return _power(sweep, first)
@@ -135,7 +135,7 @@ def which_slope(panel: Panel, letter: str) -> str:
     return f"the excess over {letter} = 0" if panel.of_excess else "the mean itself"
 
 
-def _power(sweep: Sweep, line: Line) -> str:
+def _power(sweep: ExperimentSummary, line: Line) -> str:
     of = f"the excess of {line.name} over {sweep.letter} = 0" if line.base else f"the {sweep.measured} of {line.name}"
     slope = line.slope
     if slope is None:
@@ -166,7 +166,7 @@ def _raw(line: Line) -> str:
     return f"; without subtracting the {at_zero} at 0, the slope is {_slope_said(line.raw)}"
 
 
-def _doubling(sweep: Sweep, line: Line) -> str:
+def _doubling(sweep: ExperimentSummary, line: Line) -> str:
     if line.slope is None:
         return f"the {sweep.measured} of {line.name} has fewer than {LEAST_POINTS} points, so there is no slope."
     ends = [f"{number(point.mean.mean)} at {place_text(point.x)}" for point in (line.points[0], line.points[-1])]
@@ -188,7 +188,7 @@ def place_text(x: float | str) -> str:
     return x if isinstance(x, str) else f"{x:,.0f}" if x == round(x) else f"{x:g}"
 
 
-def _ranks(sweep: Sweep, panel: Panel) -> str:
+def _ranks(sweep: ExperimentSummary, panel: Panel) -> str:
     ranked = sorted(panel.lines, key=lambda line: line.points[-1].mean.mean)
     least, most = ranked[0], ranked[-1]
     said = f"{least.name} has the least mean {sweep.measured}, {_with_interval(least)}"

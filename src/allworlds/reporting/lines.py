@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from allworlds.covers import independent_set
 from allworlds.foundation.errors import MissingExtra
-from allworlds.reporting.story import Story
+from allworlds.reporting.story import RaceSummary
 from allworlds.reporting.styles import OURS, Style
 from allworlds.theory import sharp_adversarial_bound, sharp_corrupted_bound
 from allworlds.theory.lower_bounds import HOSTILE_START, hostile_lower_bound, stochastic_lower_bound
@@ -32,7 +32,7 @@ class TheoryLine(NamedTuple):
     style: Style
 
 
-def theory_lines(story: Story, world: str) -> list[TheoryLine]:
+def theory_lines(story: RaceSummary, world: str) -> list[TheoryLine]:
     """The lines for one world, those that say something within the horizon."""
     rounds = story.runs_in(world)[0].rounds
     lines = [
@@ -43,7 +43,7 @@ def theory_lines(story: Story, world: str) -> list[TheoryLine]:
     return [line for line in lines if line is not None and np.isfinite(line.values).sum() > 1]
 
 
-def _upper(story: Story, world: World, rounds: NDArray[np.int64]) -> TheoryLine:
+def _upper(story: RaceSummary, world: World, rounds: NDArray[np.int64]) -> TheoryLine:
     """The smaller of the two sharp bounds, where it is below the trivial one."""
     sizes = story.cover.sizes
     promises: list[Callable[[int], float]] = [lambda t: sharp_adversarial_bound(sizes, t).value]
@@ -61,7 +61,7 @@ def _upper(story: Story, world: World, rounds: NDArray[np.int64]) -> TheoryLine:
     )
 
 
-def _so_far(story: Story, world: str, rounds: NDArray[np.int64]) -> TheoryLine | None:
+def _so_far(story: RaceSummary, world: str, rounds: NDArray[np.int64]) -> TheoryLine | None:
     """The bound that our learner computes along its runs, where it has one and where it is below the trivial one."""
     bounds = [one.regret_bound for one in story.runs_in(world) if one.learner == story.ours]
     if not bounds or bounds[0] is None:
@@ -76,7 +76,7 @@ def _so_far(story: Story, world: str, rounds: NDArray[np.int64]) -> TheoryLine |
     )
 
 
-def clique_gaps_of(story: Story, world: World) -> Floats | None:
+def clique_gaps_of(story: RaceSummary, world: World) -> Floats | None:
     """``Delta_k`` where the means never change and one arm is best, else None."""
     if world.means is None:
         return None
@@ -88,7 +88,7 @@ def clique_gaps_of(story: Story, world: World) -> Floats | None:
     return np.where(np.isfinite(smallest), smallest, 0.0)
 
 
-def _lower(story: Story, world: World, rounds: NDArray[np.int64]) -> TheoryLine | None:
+def _lower(story: RaceSummary, world: World, rounds: NDArray[np.int64]) -> TheoryLine | None:
     nature = world.nature
     style = Style(GREY, (0, (1.2, 1.6)), 1.3)
     if world.means is not None and nature.noise == BERNOULLI and nature.attack == NO_ATTACK:

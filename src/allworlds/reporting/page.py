@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from allworlds.foundation.errors import InvalidParameter
-from allworlds.foundation.files import write_whole
+from allworlds.foundation.files import write_atomic
 from allworlds.reporting.canvas import house_style, save
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def write_page(page: str, folder: Path) -> Path:
     """``folder/report.html``, whole or not at all; gives its path."""
     path = folder / "report.html"
     with _saying(folder):
-        write_whole(path, page.encode())
+        write_atomic(path, page.encode())
     return path
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from allworlds.reporting.canvas import CATEGORIES, blank, house_style
 from allworlds.reporting.labels import EndLabel, label_ends
 from allworlds.reporting.lines import TheoryLine, theory_lines
-from allworlds.reporting.story import Story, short_titles
+from allworlds.reporting.story import RaceSummary, short_titles
 from allworlds.reporting.styles import OURS, Style, learner_styles
 from allworlds.worlds.nature import ALTERNATING, STATIONARY
 
@@ -30,7 +30,7 @@ ZOOM = 1000
 """Logarithmic axes show the last three powers of ten of the rounds; before, all learners look alike."""
 
 
-def headline_figure(story: Story) -> Figure:
+def headline_figure(story: RaceSummary) -> Figure:
     """Each learner's worst ratio as a bar, with the world in which it is reached."""
     with house_style():
         figure = blank(WIDE, 1.0 + 0.42 * len(story.ratios))
@@ -76,7 +76,7 @@ def ratio_bars(ax: Axes, ratios: Sequence[WorstRatio], ours: str, titles: Mappin
     return ax
 
 
-def regret_figure(story: Story, world: str) -> Figure:
+def regret_figure(story: RaceSummary, world: str) -> Figure:
     """Regret over time in one world: linear left, both axes logarithmic right, names at the ends of the curves.
 
     Where most regrets are not positive there is nothing to take logarithms of, and only the left panel is drawn.
@@ -154,7 +154,7 @@ def log_log_regret(ax: Axes, runs: Sequence[Runs], styles: Mapping[str, Style], 
     return ax
 
 
-def mass_figure(story: Story, columns: int = 3) -> Figure | None:
+def mass_figure(story: RaceSummary, columns: int = 3) -> Figure | None:
     """How our learner divides its probability between the cliques, a panel a world; None without cliques."""
     runs = [one for one in story.runs if one.learner == story.ours and one.clique_mass is not None]
     if not runs or story.cover.n_cliques < 2:
@@ -180,7 +180,7 @@ def mass_figure(story: Story, columns: int = 3) -> Figure | None:
     return figure
 
 
-def told_cliques(story: Story, world: World, masses: NDArray[np.float64]) -> dict[int, str]:
+def told_cliques(story: RaceSummary, world: World, masses: NDArray[np.float64]) -> dict[int, str]:
     """The cliques that get a colour and a name: the best arm's, or the largest where the best arm changes."""
     if world.nature.kind in (STATIONARY, ALTERNATING):
         return {int(story.cover.owner[world.best_arm]): "best clique"}

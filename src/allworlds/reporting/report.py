@@ -17,7 +17,7 @@ from allworlds.reporting.page import (
     write_page,
 )
 from allworlds.reporting.race_figures import has_logarithms, headline_figure, mass_figure, regret_figure
-from allworlds.reporting.story import Story, title_of
+from allworlds.reporting.story import RaceSummary, title_of
 from allworlds.reporting.tables import ratio_table, standing_table
 from allworlds.reporting.words import about_world, counted, finding, how_read, why_the_paper_is_slow
 
@@ -32,14 +32,14 @@ ABOUT_REGRET = (
 )
 
 
-def write_report(story: Story, folder: Path) -> Path:
+def write_report(story: RaceSummary, folder: Path) -> Path:
     """Write ``report.html``, and each figure as SVG and PDF in ``figures/``; give the path of the page."""
     figures = draw_figures(story)
     save_figures(figures, folder)
     return write_page(make_page(story, {name: inline_svg(figure) for name, figure in figures.items()}), folder)
 
 
-def draw_figures(story: Story) -> dict[str, Figure]:
+def draw_figures(story: RaceSummary) -> dict[str, Figure]:
     """The figures by the name of their files: the headline if there are ratios, each world's regret, the masses."""
     figures = {"headline": headline_figure(story)} if story.has_ratios else {}
     for number, world in enumerate(story.worlds, start=1):
@@ -57,7 +57,7 @@ def world_name(number: int, world: str) -> str:
     return f"world-{number}-{world.partition(':')[0]}"
 
 
-def make_page(story: Story, svgs: dict[str, str]) -> str:
+def make_page(story: RaceSummary, svgs: dict[str, str]) -> str:
     """The whole page."""
     graph, cover = story.graph, story.cover
     where = (
@@ -81,7 +81,7 @@ def make_page(story: Story, svgs: dict[str, str]) -> str:
     return whole_page(f"allworlds race: {graph}", "\n".join(parts))
 
 
-def _headline(story: Story, svg: str) -> str:
+def _headline(story: RaceSummary, svg: str) -> str:
     lines = [row.learner for row in story.ratios if not row.rival]
     beside = f" In brackets: {', '.join(lines)}, which sees more than the graph shows and is no rival." if lines else ""
     caption = (
@@ -99,7 +99,7 @@ def _headline(story: Story, svg: str) -> str:
     )
 
 
-def _world(story: Story, world: str, number: int, svg: str) -> str:
+def _world(story: RaceSummary, world: str, number: int, svg: str) -> str:
     seeds = len(story.seeds)
     band = ", and a band from the 10th to the 90th percentile" if seeds > 1 else ""
     caption = f"Pseudo-regret over time: mean of {counted(seeds, 'seed')}{band}."
@@ -120,7 +120,7 @@ def _world(story: Story, world: str, number: int, svg: str) -> str:
     )
 
 
-def _masses(story: Story, svg: str) -> str:
+def _masses(story: RaceSummary, svg: str) -> str:
     caption = (
         f"The probability that {story.ours} gives to each clique over time, mean of the seeds. The clique of the best "
         "arm takes over where there is one; where the best arm changes, the largest cliques are named."
@@ -129,7 +129,7 @@ def _masses(story: Story, svg: str) -> str:
     return f"<h2>Where {escape(story.ours)} looks</h2>\n{figure_element(svg, described, escape(caption))}"
 
 
-def _repeat(story: Story) -> str:
+def _repeat(story: RaceSummary) -> str:
     versions = ", ".join(f"{name} {version}" for name, version in story.versions.items())
     seeds = f"{story.seeds[0]} to {story.seeds[-1]}" if len(story.seeds) > 1 else str(story.seeds[0])
     facts = {"seeds": seeds, "versions": versions, "machine": story.machine}

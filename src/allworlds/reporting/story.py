@@ -13,7 +13,7 @@ from allworlds.worlds import World
 
 
 @dataclass(frozen=True, eq=False)
-class Story:
+class RaceSummary:
     """A finished race, for figures and page; worlds and learners go by their specs."""
 
     graph: str

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
-from allworlds.reporting.story import Story, short_titles
+from allworlds.reporting.story import RaceSummary, short_titles
 
 if TYPE_CHECKING:
     from allworlds.analysis.comparison import Estimate, Standing
@@ -15,7 +15,7 @@ NEAR, FAR = 1.5, 3.0
 """Ratios up to the first are shaded as good, from the second on as bad."""
 
 
-def ratio_table(story: Story) -> str:
+def ratio_table(story: RaceSummary) -> str:
     """Learner by world: the ratio to the best learner, and the largest of them."""
     titles = short_titles(list(story.worlds))
     ratios = {(row.learner, row.world): row.ratio for row in story.standings}
@@ -28,7 +28,7 @@ def ratio_table(story: Story) -> str:
     return table(head, body)
 
 
-def standing_table(story: Story, world: str) -> str:
+def standing_table(story: RaceSummary, world: str) -> str:
     """One world: every number that the race knows about each learner, the least regret first."""
     rows = story.standings_in(world)
     tampered = any(row.corruption > 0.0 for row in rows)
@@ -75,7 +75,7 @@ def _shaded(ratio: float | None) -> str:
     return f"<td{kind}>{ratio:.2f}</td>"
 
 
-def _row(story: Story, learner: str, cells: Sequence[str], *, best: bool) -> str:
+def _row(story: RaceSummary, learner: str, cells: Sequence[str], *, best: bool) -> str:
     marks = [("best", best), ("ours", learner == story.ours), ("line", not story.rivals[learner])]
     kinds = " ".join(name for name, holds in marks if holds)
     return f'<tr class="{kinds}"><td>{escape(learner)}</td>{"".join(cells)}</tr>'

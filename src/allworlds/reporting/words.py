@@ -7,7 +7,7 @@ from html import escape
 from allworlds.covers import CliqueCover
 from allworlds.foundation.specs import parse_spec
 from allworlds.ftrl import Constants
-from allworlds.reporting.story import Story, short_titles
+from allworlds.reporting.story import RaceSummary, short_titles
 from allworlds.worlds.by_name import WORLDS
 
 ATTACKS = {
@@ -44,7 +44,7 @@ def how_read(graph: str, cover: CliqueCover) -> str:
     return f"{graph}: {arms} in {cliques}, {counted(cover.graph.n_edges, 'edge')}"
 
 
-def finding(story: Story) -> str:
+def finding(story: RaceSummary) -> str:
     """The headline in a sentence or two, whoever won."""
     titles = short_titles(list(story.worlds))
     ours = next(row for row in story.ratios if row.learner == story.ours)
@@ -77,7 +77,7 @@ def finding(story: Story) -> str:
     )
 
 
-def about_world(story: Story, spec: str) -> str:
+def about_world(story: RaceSummary, spec: str) -> str:
     """What kind of world it is, what was tampered with, and whether ratios say anything."""
     parsed, rows = parse_spec(spec), story.standings_in(spec)
     line = WORLDS[parsed.name].line
@@ -92,7 +92,7 @@ def about_world(story: Story, spec: str) -> str:
     return " ".join(sentences)
 
 
-def why_the_paper_is_slow(story: Story) -> str:
+def why_the_paper_is_slow(story: RaceSummary) -> str:
     """One paragraph on the printed constants, with the numbers of this race."""
     paper, practical = Constants.paper(story.cover, story.horizon), Constants.practical(story.cover)
     rate = practical.eta0 * float(practical.rate_factors.max())

@@ -24,12 +24,12 @@ from allworlds.foundation.errors import InvalidParameter
 from allworlds.kernels.jit import lean_jit
 from allworlds.kernels.random import STREAM_LEARNER, as_seed, uniform_pair
 from allworlds.learners import Learner
-from allworlds.learners.dispatch import Sight, draw, peek, regret_bound, sight, update
-from allworlds.simulation.by_hand import play_by_hand
+from allworlds.learners.dispatch import Visibility, draw, regret_bound, update, visibility, write_clique_masses
+from allworlds.simulation.python_loop import python_loop
 from allworlds.simulation.record import Record, as_trace, new_record, settle
 from allworlds.simulation.trace import Trace, record_rounds
 from allworlds.worlds import Reactive, World
-from allworlds.worlds.nature import Nature, Totals, meet
+from allworlds.worlds.nature import Totals, WorldArrays, meet
 
 OnFinish = Callable[[Trace], None]
 NO_ROUNDS = np.zeros(1, dtype=np.int64)
@@ -56,11 +56,11 @@ def play(learner: Any, world: World | Reactive, horizon: int, seed: int = 0) -> 
     rounds = record_rounds(horizon)
     _check_meeting(learner, world, int(horizon))
     if not isinstance(learner, Learner) or isinstance(world, Reactive):
-        return play_by_hand(learner, world, int(horizon), seed, rounds)
+        return python_loop(learner, world, int(horizon), seed, rounds)
     nature = world.for_run(seed, int(horizon))
     record = new_record(rounds.size, learner)
     state = learner.init()
-    seen = sight(state)
+    seen = visibility(state)
     totals = Totals(np.zeros(4), np.zeros((nature.candidates.size, 3)))
     losses = np.empty(learner.n_arms)
     run(state, seen, nature, seed, NO_ROUNDS, losses, totals, record)  # compiles or finds the loop: not the run's time
@@ -125,8 +125,8 @@ def _check_meeting(learner: Any, world: Any, horizon: int) -> None:
 @lean_jit
 def run(
     state: Any,
-    seen: Sight,
-    nature: Nature,
+    seen: Visibility,
+    nature: WorldArrays,
     seed: int,
     rounds: NDArray[np.int64],
     losses: NDArray[np.float64],
@@ -138,7 +138,7 @@ def run(
     for t in range(1, rounds[-1] + 1):
         recorded = t == rounds[row]
         if recorded:
-            peek(state, record.masses[row])
+            write_clique_masses(state, record.masses[row])
         first, second = uniform_pair(seed, STREAM_LEARNER, t, 0)
         ticket = draw(state, first, second)
         start, stop = seen_in(seen, nature, t, ticket.arm)
@@ -152,7 +152,7 @@ def run(
 
 
 @lean_jit
-def seen_in(seen: Sight, nature: Nature, round: int, arm: int) -> tuple[int, int]:
+def seen_in(seen: Visibility, nature: WorldArrays, round: int, arm: int) -> tuple[int, int]:
     """Where in ``seen.order`` the arms are that ``arm`` shows in this round: today in every round the same."""
     where = seen.where[arm]
     return seen.starts[where], seen.starts[where + 1]

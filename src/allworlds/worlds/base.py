@@ -13,7 +13,7 @@ from allworlds.foundation.errors import InvalidParameter
 from allworlds.kernels.random import as_seed
 from allworlds.worlds.candidates import candidates_of
 from allworlds.worlds.checks import arm_of, whole
-from allworlds.worlds.nature import AT_ONCE, NO_ATTACK, PHASES, TABLE, Nature, lay_bare, strikes
+from allworlds.worlds.nature import AT_ONCE, NO_ATTACK, PHASES, TABLE, WorldArrays, reveal, strikes
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +28,7 @@ class World:
 
     name: str
     """What it is called in tables."""
-    nature: Nature = field(repr=False)
+    nature: WorldArrays = field(repr=False)
     budget: float | None = None
     """How much corruption the attack may spend; None where there is none."""
     stationary: bool = False
@@ -54,7 +54,7 @@ class World:
         """How many rounds there are, where losses are recorded; else None: no end."""
         return int(self.nature.table.shape[0]) if self.nature.kind == TABLE else None
 
-    def for_run(self, seed: int, horizon: int) -> Nature:
+    def for_run(self, seed: int, horizon: int) -> WorldArrays:
         """The compiled face for one run: when phases turn and attacks strike, and whom regret compares with."""
         nature = change_nature(self.nature, candidates=candidates_of(self.nature, horizon))
         if nature.kind == PHASES:
@@ -86,7 +86,7 @@ class World:
         if end < round:
             raise InvalidParameter(f"round {round} is after the horizon, {end}; expected a round up to it")
         row = np.empty((4, 1))
-        lay_bare(self.for_run(seed, end), seed, round, np.array([arm]), row)
+        reveal(self.for_run(seed, end), seed, round, np.array([arm]), row)
         numbers: list[float] = row[:, 0].tolist()
         return numbers
 
@@ -117,9 +117,9 @@ class Reactive(ABC):
         """Told after the round: the arm that was chosen."""
 
 
-def make_nature(n_arms: int, **fields: Any) -> Nature:
-    """A :class:`Nature` with what is given and nothing else."""
-    blank = Nature(
+def make_nature(n_arms: int, **fields: Any) -> WorldArrays:
+    """A :class:`WorldArrays` with what is given and nothing else."""
+    blank = WorldArrays(
         kind=0,
         noise=0,
         width=0.0,
@@ -141,7 +141,7 @@ def make_nature(n_arms: int, **fields: Any) -> Nature:
     return change_nature(blank, **(blank._asdict() | fields))
 
 
-def change_nature(nature: Nature, **fields: Any) -> Nature:
+def change_nature(nature: WorldArrays, **fields: Any) -> WorldArrays:
     """The same with other fields, of the same types, so that all worlds compile as one.
 
     Arrays are taken over, not copied, and become read-only.

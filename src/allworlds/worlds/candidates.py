@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.worlds.nature import ALTERNATING, FLIP, NO_ATTACK, PHASES, STATIONARY, SWITCHING, Nature, phase_of
+from allworlds.worlds.nature import ALTERNATING, FLIP, NO_ATTACK, PHASES, STATIONARY, SWITCHING, WorldArrays, phase_of
 
 
-def candidates_of(nature: Nature, horizon: int) -> NDArray[np.int64]:
+def candidates_of(nature: WorldArrays, horizon: int) -> NDArray[np.int64]:
     """Arms, sorted, with the lowest total mean after every round up to ``horizon``: as played, and clean.
 
     A flip makes totals linear in the mean, so that only the ends count; the other attacks change one arm, or all
@@ -41,7 +41,7 @@ def candidates_of(nature: Nature, horizon: int) -> NDArray[np.int64]:
     return np.unique(np.array(arms, dtype=np.int64))
 
 
-def _best_of_rest(nature: Nature, victim: int) -> int:
+def _best_of_rest(nature: WorldArrays, victim: int) -> int:
     """The arm that wins if the victim does not; under a flip, the one that was worst."""
     if nature.attack == FLIP:
         return int(nature.means.argmax())
@@ -50,7 +50,7 @@ def _best_of_rest(nature: Nature, victim: int) -> int:
     return int(others.argmin())
 
 
-def _first_beside(nature: Nature, arms: list[int]) -> int:
+def _first_beside(nature: WorldArrays, arms: list[int]) -> int:
     """The first arm that is none of these; the first of them if there is none."""
     taken = set(arms)
     return next((arm for arm in range(nature.centres.size) if arm not in taken), arms[0])

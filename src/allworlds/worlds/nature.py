@@ -3,8 +3,8 @@
 A world is a pure function of (seed, round, arm): every learner meets the same losses, only those that are looked at
 are ever computed, and a run can start anywhere. What a world is made of fits in a kind and a few arrays.
 
-A round is answered in two steps. What all arms share (the phase, the attack) is looked up once, as an :class:`Hour`
-of plain numbers; then each arm that matters costs a few comparisons and one random number.
+A round is answered in two steps. What all arms share (the phase, the attack) is looked up once, as a
+:class:`RoundContext` of plain numbers; then each arm that matters costs a few comparisons and one random number.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ AT_ONCE, EVENLY = 0, -1
 """Paces of an attack; a number above 0 is a period."""
 
 
-class Nature(NamedTuple):
+class WorldArrays(NamedTuple):
     """A world in numbers."""
 
     kind: int
@@ -63,7 +63,7 @@ class Nature(NamedTuple):
     """Whether the attack strikes in rounds 1, 2, …; not in any later one."""
 
 
-class Hour(NamedTuple):
+class RoundContext(NamedTuple):
     """What all arms share in one round."""
 
     round: int
@@ -108,13 +108,13 @@ def phase_of(turns: NDArray[np.int64], round: int) -> int:
 
 
 @lean_jit
-def attack_in(nature: Nature, round: int) -> int:
+def attack_in(nature: WorldArrays, round: int) -> int:
     """What is done to the losses of a round."""
     return nature.attack if round <= nature.struck.size and nature.struck[round - 1] else NO_ATTACK
 
 
 @lean_jit
-def hour_of(nature: Nature, round: int, attack: int) -> Hour:
+def hour_of(nature: WorldArrays, round: int, attack: int) -> RoundContext:
     """The shared numbers of a round under an attack."""
     kind, mark, row = nature.kind, nature.best, -1
     low, high = nature.levels[0], nature.levels[1]
@@ -130,14 +130,14 @@ def hour_of(nature: Nature, round: int, attack: int) -> Hour:
         row = round - 1
     elif kind == PHASES:
         mark = row = phase_of(nature.turns, round)
-    return Hour(round, kind, nature.noise, nature.width, mark, row, low, high, attack, nature.victim)
+    return RoundContext(round, kind, nature.noise, nature.width, mark, row, low, high, attack, nature.victim)
 
 
 # --- kernels: one arm -------------------------------------------------------------------------------------
 
 
 @lean_jit
-def clean_mean(now: Hour, means: NDArray[np.float64], seed: int, arm: int) -> float:
+def clean_mean(now: RoundContext, means: NDArray[np.float64], seed: int, arm: int) -> float:
     """The mean of an untampered loss."""
     if now.kind == STATIONARY or now.kind == TABLE or now.kind == PHASES:
         return float(means[arm])
@@ -150,7 +150,7 @@ def clean_mean(now: Hour, means: NDArray[np.float64], seed: int, arm: int) -> fl
 
 
 @lean_jit
-def clean_loss(now: Hour, mean: float, centres: NDArray[np.float64], seed: int, arm: int) -> float:
+def clean_loss(now: RoundContext, mean: float, centres: NDArray[np.float64], seed: int, arm: int) -> float:
     """An untampered loss in [0, 1], whose mean is ``mean``."""
     if now.noise == BERNOULLI or (now.noise == MIXED and centres[arm] == 0.0):
         return 1.0 if uniform_pair(seed, STREAM_WORLD, now.round, arm)[0] < mean else 0.0
@@ -164,7 +164,7 @@ def clean_loss(now: Hour, mean: float, centres: NDArray[np.float64], seed: int, 
 
 
 @lean_jit
-def tampered(now: Hour, arm: int, value: float) -> float:
+def tampered(now: RoundContext, arm: int, value: float) -> float:
     """What the attack makes of a loss, or of its mean."""
     if now.attack == FLIP:
         return 1.0 - value
@@ -179,7 +179,7 @@ def tampered(now: Hour, arm: int, value: float) -> float:
 
 
 @lean_jit
-def lay_bare(nature: Nature, seed: int, round: int, arms: NDArray[np.int64], rows: NDArray[np.float64]) -> None:
+def reveal(nature: WorldArrays, seed: int, round: int, arms: NDArray[np.int64], rows: NDArray[np.float64]) -> None:
     """Write played mean, clean mean, loss and clean loss of ``arms`` into ``rows``, shape (4, A)."""
     now = hour_of(nature, round, attack_in(nature, round))
     means = nature.table[now.row] if now.row >= 0 else nature.means
@@ -192,7 +192,7 @@ def lay_bare(nature: Nature, seed: int, round: int, arms: NDArray[np.int64], row
 
 
 @lean_jit
-def corruption_of(now: Hour, means: NDArray[np.float64], centres: NDArray[np.float64], seed: int) -> float:
+def corruption_of(now: RoundContext, means: NDArray[np.float64], centres: NDArray[np.float64], seed: int) -> float:
     """``max_i |l_i - l~_i|`` of one round [EK21, section 2]; reads all arms only where all may change by a part."""
     if now.attack == NO_ATTACK:
         return 0.0
@@ -211,7 +211,7 @@ def corruption_of(now: Hour, means: NDArray[np.float64], centres: NDArray[np.flo
 
 
 @jit
-def strikes(nature: Nature, seed: int, budget: float, horizon: int) -> NDArray[np.bool_]:
+def strikes(nature: WorldArrays, seed: int, budget: float, horizon: int) -> NDArray[np.bool_]:
     """(horizon,) in which rounds the attack strikes, so that it spends at most ``budget``.
 
     A round may cost 1, so a strike needs 1 to be left. It depends on what earlier rounds cost and never on its own
@@ -236,7 +236,7 @@ def strikes(nature: Nature, seed: int, budget: float, horizon: int) -> NDArray[n
 
 @lean_jit
 def meet(
-    nature: Nature,
+    nature: WorldArrays,
     seed: int,
     round: int,
     arm: int,

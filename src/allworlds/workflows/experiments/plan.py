@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from allworlds.experiments.cells import Cell, Workshop, resolve
+from allworlds.experiments.cells import Cell, SpecCache, resolve
 from allworlds.experiments.reading import Source, as_experiment, read_experiment
 from allworlds.experiments.work import code
 from allworlds.foundation.machine import machine, versions
@@ -29,7 +29,7 @@ class Plan:
 
     experiment: Experiment
     source: Source
-    workshop: Workshop
+    workshop: SpecCache
     cells: list[Cell]
 
     @property
@@ -86,5 +86,5 @@ def plan_again(description: dict[str, Any]) -> Plan:
 
 def plan_of(experiment: Experiment, source: Source) -> Plan:
     """Resolve an experiment to cells."""
-    workshop = Workshop(source.base)
+    workshop = SpecCache(source.base)
     return Plan(experiment, source, workshop, resolve(experiment, workshop))

@@ -11,7 +11,7 @@ from typing import Any
 from allworlds.experiments.panels import Line, Panel, load_panels
 from allworlds.experiments.reading import as_experiment
 from allworlds.experiments.store import read_description
-from allworlds.reporting.experiment_words import Sweep, answers
+from allworlds.reporting.experiment_words import ExperimentSummary, answers
 from allworlds.workflows.experiments.status import Status, read_status
 
 
@@ -20,7 +20,7 @@ class Report:
     """The page, and what it says."""
 
     page: Path
-    sweep: Sweep
+    sweep: ExperimentSummary
 
     @property
     def answers(self) -> list[str]:
@@ -65,11 +65,11 @@ def write_report(folder: str | Path) -> Report:
     return Report(write_experiment_report(sweep, Path(folder)), sweep)
 
 
-def tell(folder: str | Path) -> Sweep:
+def tell(folder: str | Path) -> ExperimentSummary:
     """What a run has found, without drawing it."""
     description, status = read_description(folder), read_status(folder)
     experiment = as_experiment(description["configuration"], "the stored configuration")
-    return Sweep(
+    return ExperimentSummary(
         name=experiment.name,
         question=experiment.question,
         about=experiment.about.strip(),

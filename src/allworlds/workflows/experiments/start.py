@@ -17,7 +17,7 @@ from allworlds.experiments.run import Driver, Interrupted, Listener
 from allworlds.experiments.store import DESCRIPTION, Store, new_folder, read_description
 from allworlds.experiments.work import code
 from allworlds.foundation.errors import InvalidParameter, RunStopped
-from allworlds.foundation.files import alone_in
+from allworlds.foundation.files import exclusive_lock
 from allworlds.foundation.machine import machine, same_kind
 from allworlds.workflows.experiments.plan import Plan, make_plan, plan_again, plan_of
 
@@ -97,7 +97,7 @@ def _run(
         raise InvalidParameter(f"jobs is {jobs!r}; expected a number of threads, at least 1")
     folder = new_folder(out)
     try:
-        with alone_in(folder):
+        with exclusive_lock(folder):
             known = _is_known(plan, folder, extend=extend, listener=listener)
             with Store(folder) as store:
                 if not known:

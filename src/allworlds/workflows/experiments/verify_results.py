@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from allworlds.experiments.cells import Workshop
+from allworlds.experiments.cells import SpecCache
 from allworlds.experiments.parts import checksums_of, read_part
 from allworlds.experiments.store import Row, Store, read_description
 from allworlds.experiments.work import code, play_cell, results_checksum
@@ -64,7 +64,7 @@ def verify_results(
         done=len(done),
         damaged=tuple(damaged),
         replayed=len(chosen),
-        different=tuple(_replay(chosen, Workshop(Path(description["base"])), on_progress)),
+        different=tuple(_replay(chosen, SpecCache(Path(description["base"])), on_progress)),
         notice=notice,
         checksum=results_checksum(found.items()),
     )
@@ -86,7 +86,7 @@ def _read_all(folder: Path, done: list[Row]) -> tuple[dict[str, str], list[str]]
     return found, damaged
 
 
-def _replay(rows: list[Row], workshop: Workshop, on_progress: OnProgress | None) -> list[str]:
+def _replay(rows: list[Row], workshop: SpecCache, on_progress: OnProgress | None) -> list[str]:
     different = []
     for number, row in enumerate(rows):
         if on_progress is not None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from allworlds.analysis.runs import Runs
-from allworlds.foundation.files import write_whole
+from allworlds.foundation.files import write_atomic
 from allworlds.workflows.race.plan import Cell
 
 ARRAYS = ("rounds", "pseudo_regret", "clean_regret", "realised_regret", "corruption", "seconds")
@@ -27,7 +27,7 @@ def write_cell(folder: Path, cell: Cell, runs: Runs) -> None:
     arrays |= {name: getattr(runs, name) for name in OPTIONAL if getattr(runs, name) is not None}
     content = io.BytesIO()
     np.savez_compressed(content, digest=np.array(cell.digest), seeds=np.array(cell.seeds), **arrays)
-    write_whole(folder / "cells" / cell.file_name, content.getvalue())
+    write_atomic(folder / "cells" / cell.file_name, content.getvalue())
 
 
 def read_cell(folder: Path, cell: Cell) -> Runs | None:

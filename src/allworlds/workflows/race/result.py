@@ -14,9 +14,9 @@ from typing import Any
 from allworlds import __version__
 from allworlds.analysis.comparison import Standing, WorstRatio, standings, worst_ratios
 from allworlds.analysis.runs import Runs
-from allworlds.foundation.files import write_whole
+from allworlds.foundation.files import write_atomic
 from allworlds.foundation.machine import versions
-from allworlds.reporting.story import Story
+from allworlds.reporting.story import RaceSummary
 from allworlds.workflows.race.config import Race
 from allworlds.workflows.race.plan import Plan
 
@@ -26,7 +26,7 @@ class RaceResult:
     """A finished race."""
 
     race: Race
-    story: Story
+    story: RaceSummary
     seconds: float
     """How long this start took; finished cells of an earlier one cost nothing."""
     report: Path | None
@@ -72,7 +72,7 @@ class RaceResult:
 def tell(plan: Plan, runs: Sequence[Runs], folder: Path, *, seconds: float, report: bool) -> RaceResult:
     """Compare the runs, and draw the report if it is wanted."""
     rows = standings(runs, plan.ours, plan.rivals)
-    story = Story(
+    story = RaceSummary(
         graph=plan.race.graph,
         cover=plan.cover,
         worlds=plan.worlds,
@@ -95,7 +95,7 @@ def tell(plan: Plan, runs: Sequence[Runs], folder: Path, *, seconds: float, repo
 def write_result(result: RaceResult, folder: Path) -> Path:
     """Write ``result.json``."""
     path = folder / "result.json"
-    write_whole(path, (json.dumps(result.to_dict(), indent=1, allow_nan=False) + "\n").encode())
+    write_atomic(path, (json.dumps(result.to_dict(), indent=1, allow_nan=False) + "\n").encode())
     return path
 
 

@@ -11,7 +11,7 @@ from allworlds.covers import CliqueCover, clique_cover
 from allworlds.covers.cover_files import cover_from_data, cover_to_data
 from allworlds.foundation.errors import InvalidCover, InvalidGraph
 from allworlds.graphs import FeedbackGraph
-from allworlds.graphs.plain import graph_from_data, graph_to_data
+from allworlds.graphs.serialise import graph_from_data, graph_to_data
 from problems import GRAPHS
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from allworlds.foundation.errors import InvalidLosses, InvalidParameter
 from allworlds.kernels.random import STREAM_LEARNER, uniform_pair
 from allworlds.learners import Learner
-from allworlds.learners.dispatch import draw, peek, regret_bound, sight, update
+from allworlds.learners.dispatch import draw, regret_bound, update, visibility, write_clique_masses
 from allworlds.simulation.record import Record, as_trace, settle
 from allworlds.simulation.trace import Trace
 from allworlds.worlds import Reactive, World
@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-def play_by_hand(learner: Any, world: World | Reactive, horizon: int, seed: int, rounds: Ints) -> Trace:
+def python_loop(learner: Any, world: World | Reactive, horizon: int, seed: int, rounds: Ints) -> Trace:
     """Play round by round; see :func:`allworlds.play`."""
     player = _Compiled(learner, seed) if isinstance(learner, Learner) else _Plain(learner, world.n_arms, seed)
     stage = _Reactive(world, seed) if isinstance(world, Reactive) else _Pure(world, seed, horizon)
@@ -37,7 +37,7 @@ def play_by_hand(learner: Any, world: World | Reactive, horizon: int, seed: int,
     for t in range(1, horizon + 1):
         recorded = t == rounds[row]
         if recorded:
-            player.peek(record.masses[row])
+            player.write_clique_masses(record.masses[row])
         stage.set(t)
         arm, seen = player.choose(t)
         player.observe(arm, seen, stage.meet(t, arm, seen))
@@ -61,15 +61,15 @@ class _Compiled:
 
     def choose(self, round: int) -> tuple[int, Ints]:
         self.ticket = draw(self.state, *uniform_pair(self.seed, STREAM_LEARNER, round, 0))
-        seen = sight(self.state)
+        seen = visibility(self.state)
         where = seen.where[self.ticket.arm]
         return int(self.ticket.arm), seen.order[seen.starts[where] : seen.starts[where + 1]]
 
     def observe(self, arm: int, seen: Ints, losses: Floats) -> None:
         update(self.state, self.ticket, losses)
 
-    def peek(self, masses: Floats) -> None:
-        peek(self.state, masses)
+    def write_clique_masses(self, masses: Floats) -> None:
+        write_clique_masses(self.state, masses)
 
     def regret_bound(self) -> float:
         return float(regret_bound(self.state))
@@ -105,7 +105,7 @@ class _Plain:
     def observe(self, arm: int, seen: Ints, losses: Floats) -> None:
         self.learner.observe(arm, dict(zip(seen.tolist(), losses.tolist(), strict=True)))
 
-    def peek(self, masses: Floats) -> None:
+    def write_clique_masses(self, masses: Floats) -> None:
         pass
 
     def regret_bound(self) -> float:

@@ -11,7 +11,7 @@ from allworlds.foundation.errors import AllWorldsError
 
 
 @contextmanager
-def sentences() -> Iterator[None]:
+def error_boundary() -> Iterator[None]:
     """Turn our own errors and a lack of memory into one sentence and exit code 2, Ctrl-C into exit code 130.
 
     An error that is not ours is a defect of the package and keeps its traceback.
