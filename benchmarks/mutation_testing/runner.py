@@ -31,15 +31,21 @@ SURVIVED, KILLED, SLOW = "survived", "killed", "timeout"
 
 @dataclass(frozen=True)
 class Room:
-    """What the mutants of a room need: which modules are shared, and whether kernels run as plain Python."""
+    """What the mutants of a room need: which modules are shared, whether kernels run as plain Python, more tests."""
 
     shared: tuple[str, ...]
     plain_python: bool
+    also: tuple[str, ...] = ()
+    """Tests of rooms above that check code of this one, as patterns below ``tests/``."""
 
 
 ROOMS = {
     "theory": Room(("covers", "ftrl", "ftrl.solve", "learners", "worlds", "simulation"), plain_python=False),
-    "ftrl": Room(("covers", "kernels"), plain_python=True),
+    "ftrl": Room(
+        ("covers", "kernels"),
+        True,
+        ("learners/test_regret_bound.py", "learners/test_lazy*.py", "theory/test_reference.py"),
+    ),
     "learners": Room(("covers", "kernels", "ftrl"), plain_python=True),
 }
 
@@ -56,7 +62,8 @@ def tests_of(room: str, file: str) -> list[str]:
     """The tests of one source file: those of its own name first, then the rest of the room's."""
     folder, stem = ROOT / "tests" / room, Path(file).stem
     own = sorted(folder.glob(f"test_{stem}*.py"), reverse=True)
-    return [str(path) for path in [*own, *sorted(set(folder.glob("test_*.py")) - set(own))]]
+    above = [path for pattern in ROOMS[room].also for path in sorted((ROOT / "tests").glob(pattern))]
+    return [str(path) for path in [*own, *sorted(set(folder.glob("test_*.py")) - set(own)), *above]]
 
 
 def prepare(room: str, package: Path) -> None:
