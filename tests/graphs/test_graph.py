@@ -190,7 +190,7 @@ def test_an_unknown_label_brings_the_nearest_ones():
         graph.index_of(["red"])
     with pytest.raises(InvalidParameter, match="the arms have no labels and are 0 to 2"):
         FeedbackGraph(3).index_of("red")
-    with pytest.raises(InvalidParameter, match="no arm 3"):
+    with pytest.raises(InvalidParameter, match="arm is 3; expected an integer from 0 to 2"):
         FeedbackGraph(3).index_of(3)
 
 
@@ -264,9 +264,9 @@ def test_without_networkx_the_error_names_the_extra(monkeypatch):
 
 @pytest.mark.parametrize("n_arms", [0, -1, 2.0, True, "3", None])
 def test_a_number_of_arms_must_be_a_positive_integer(n_arms):
-    with pytest.raises(InvalidGraph, match=r"n_arms must be an integer of at least 1, but .* came"):
+    with pytest.raises(InvalidGraph, match=r"n_arms is .*; expected an integer of at least 1"):
         FeedbackGraph(n_arms)
-    with pytest.raises(InvalidGraph, match="n_arms must be an integer"):
+    with pytest.raises(InvalidGraph, match="n_arms is .*; expected an integer"):
         FeedbackGraph.from_cliques(n_arms, [])
 
 

@@ -133,7 +133,7 @@ def test_what_is_no_count_is_refused_wherever_a_count_is_asked(value: object) ->
         ("n_cliques", lambda: theorem_1_bound(9, value, 10, [0.5])),
         ("n_arms", lambda: theorem_2_bound(value, np.ones((2, 1)), zeros, zeros, best_clique=0)),
     ):
-        with pytest.raises(InvalidParameter, match=rf"{name} must be an integer of at least 1, but .* came"):
+        with pytest.raises(InvalidParameter, match=rf"{name} is .*; expected an integer of at least 1"):
             call()
 
 

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from allworlds.foundation.checks import Ints, check_arms, frozen, integers, whole_number
+from allworlds.foundation.checks import Ints, check_arms, frozen, integers, whole
 from allworlds.foundation.errors import InvalidCover
 from allworlds.graphs.graph import FeedbackGraph, check_graph
 from allworlds.graphs.storage import DisjointCliques, induced
@@ -22,7 +22,7 @@ from allworlds.graphs.storage import DisjointCliques, induced
 
 def _arms(arms: Any, what: str) -> Ints:
     """Arms as a sorted read-only array of its own; one that comes twice is refused."""
-    members = np.sort(integers(arms, what, InvalidCover).ravel())
+    members = np.sort(integers(what, arms, InvalidCover).ravel())
     if np.any(members[1:] == members[:-1]):
         raise InvalidCover(f"{what} names arm {members[:-1][members[1:] == members[:-1]][0]} twice; name it once")
     return frozen(members)
@@ -144,8 +144,8 @@ class FractionalPacking:
 
     def __post_init__(self) -> None:
         """Refuse weights below zero, or above one."""
-        weights = integers(self.weights, "the weights", InvalidCover).ravel()
-        whole_number(self.unit, "unit", error=InvalidCover)
+        weights = integers("weights", self.weights, InvalidCover).ravel()
+        whole("unit", self.unit, error=InvalidCover)
         if weights.size and weights.min() < 0:
             raise InvalidCover(f"a weight is {weights.min()}; weights must not be below zero")
         if weights.size and weights.max() > self.unit:
@@ -204,7 +204,7 @@ class Exhausted:
         """Search again for a cover with one clique less."""
         from allworlds.covers.sat import find_smaller_cover
 
-        whole_number(self.bound, "bound", error=InvalidCover)
+        whole("bound", self.bound, error=InvalidCover)
         if self.bound > 1 and find_smaller_cover(graph, self.bound) is not None:
             raise InvalidCover(f"{self.solver} found no cover with {self.bound - 1} cliques, but there is one")
         return f"searched again: there is no cover with {self.bound - 1} cliques"
@@ -314,4 +314,4 @@ def _part(data: dict[str, Any]) -> Part:
 
 def _check_inside(arms: Ints, graph: FeedbackGraph, what: str) -> None:
     check_graph(graph, InvalidCover)
-    check_arms(arms, graph.n_arms, what, InvalidCover)
+    check_arms(what, arms, graph.n_arms, InvalidCover)

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from allworlds.covers.certificate import Certificate
-from allworlds.foundation.checks import Ints, flatten_cliques, frozen, integers, whole_number
+from allworlds.foundation.checks import Ints, frozen, integers, whole
 from allworlds.foundation.errors import AllWorldsError, InvalidCover, InvalidParameter
-from allworlds.graphs.graph import FeedbackGraph, check_graph
+from allworlds.graphs.graph import FeedbackGraph, check_graph, flatten_cliques
 from allworlds.graphs.storage import group_arms
 
 
@@ -96,7 +96,7 @@ class CliqueCover:
         (array([0, 2]), array([1]))
         """
         check_graph(graph, InvalidCover)
-        owners = integers(owner, "owner", InvalidCover)
+        owners = integers("owner", owner, InvalidCover)
         if owners.shape != (graph.n_arms,):
             raise InvalidCover(
                 f"owner must name a clique for each of {graph.n_arms} arms, but shape {owners.shape} came"
@@ -259,7 +259,7 @@ def _checked_bound(lower_bound: int | None, certificate: Certificate | None, n_c
         raise InvalidCover(
             f"lower_bound is {lower_bound}, but the certificate proves {certificate.bound}; leave lower_bound out"
         )
-    bound = whole_number(lower_bound, "lower_bound", error=InvalidCover)
+    bound = whole("lower_bound", lower_bound, error=InvalidCover)
     if bound > n_cliques:
         raise InvalidCover(f"lower_bound is {bound}, but this cover has only {n_cliques} cliques; one of both is wrong")
     return bound

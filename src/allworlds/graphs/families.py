@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from allworlds.foundation.checks import Ints, integers, whole_number
+from allworlds.foundation.checks import Ints, integers, real, whole
 from allworlds.foundation.errors import InvalidGraph
 from allworlds.graphs.graph import FeedbackGraph
 
@@ -23,7 +23,7 @@ def bandit(n: int) -> FeedbackGraph:
     >>> bandit(3).sees(1)
     array([1])
     """
-    return FeedbackGraph._from_sizes(np.ones(whole_number(n, "n"), dtype=np.int64))
+    return FeedbackGraph._from_sizes(np.ones(whole("n", n, error=InvalidGraph), dtype=np.int64))
 
 
 def full_information(n: int) -> FeedbackGraph:
@@ -32,7 +32,7 @@ def full_information(n: int) -> FeedbackGraph:
     >>> full_information(3).sees(1)
     array([0, 1, 2])
     """
-    return FeedbackGraph._from_sizes(np.array([whole_number(n, "n")], dtype=np.int64))
+    return FeedbackGraph._from_sizes(np.array([whole("n", n, error=InvalidGraph)], dtype=np.int64))
 
 
 MOST_ARMS = 1_000_000_000
@@ -50,7 +50,7 @@ def disjoint_cliques(n_cliques: int | Sequence[int], size: int | None = None) ->
     4
     """
     if size is not None:
-        count, each = whole_number(n_cliques, "n_cliques"), whole_number(size, "size")
+        count, each = whole("n_cliques", n_cliques, error=InvalidGraph), whole("size", size, error=InvalidGraph)
         if count * each > MOST_ARMS:
             raise InvalidGraph(f"{count:,} cliques of {each:,} arms are too many arms; at most {MOST_ARMS:,} are taken")
         return FeedbackGraph._from_sizes(np.full(count, each, dtype=np.int64))
@@ -68,7 +68,7 @@ def star(n: int) -> FeedbackGraph:
     >>> star(4).sees(0), star(4).sees(2)
     (array([0, 1, 2, 3]), array([0, 2]))
     """
-    leaves = np.arange(1, whole_number(n, "n"))
+    leaves = np.arange(1, whole("n", n, error=InvalidGraph))
     return FeedbackGraph(n, np.column_stack([np.zeros_like(leaves), leaves]))
 
 
@@ -78,7 +78,7 @@ def path(n: int) -> FeedbackGraph:
     >>> path(4).sees(1)
     array([0, 1, 2])
     """
-    arms = np.arange(whole_number(n, "n"))
+    arms = np.arange(whole("n", n, error=InvalidGraph))
     return FeedbackGraph(n, np.column_stack([arms[:-1], arms[1:]]))
 
 
@@ -90,7 +90,7 @@ def cycle(n: int) -> FeedbackGraph:
     >>> cycle(5).sees(0)
     array([0, 1, 4])
     """
-    arms = np.arange(whole_number(n, "n", at_least=3))
+    arms = np.arange(whole("n", n, at_least=3, error=InvalidGraph))
     return FeedbackGraph(n, np.column_stack([arms, (arms + 1) % n]))
 
 
@@ -102,7 +102,7 @@ def grid(rows: int, columns: int) -> FeedbackGraph:
     >>> grid(2, 3).sees(1)
     array([0, 1, 2, 4])
     """
-    rows, columns = whole_number(rows, "rows"), whole_number(columns, "columns")
+    rows, columns = whole("rows", rows, error=InvalidGraph), whole("columns", columns, error=InvalidGraph)
     board = np.arange(rows * columns).reshape(rows, columns)
     across = np.column_stack([board[:, :-1].ravel(), board[:, 1:].ravel()])
     down = np.column_stack([board[:-1].ravel(), board[1:].ravel()])
@@ -145,7 +145,7 @@ def unit_disk(points: ArrayLike, radius: float) -> FeedbackGraph:
     [[1, 2]]
     """
     places = coordinates(points, "points")
-    radius = real_number(radius, "radius", 0.0, np.inf)
+    radius = real("radius", radius, at_least=0, error=InvalidGraph)
     by_first = np.argsort(places[:, 0], kind="stable")
     places = places[by_first]
     stop = np.searchsorted(places[:, 0], places[:, 0] + radius * (1 + 1e-12), side="right")
@@ -185,7 +185,7 @@ def mycielski_complement(k: int) -> FeedbackGraph:
     >>> mycielski_complement(4)
     FeedbackGraph(11 arms, 35 edges)
     """
-    k = whole_number(k, "k")
+    k = whole("k", k, error=InvalidGraph)
     if k > 14:
         raise InvalidGraph(f"mycielski_complement({k}) has {3 * 2 ** (k - 2) - 1} arms; k must be 14 at most")
     graph = np.zeros((1, 1), dtype=np.bool_) if k == 1 else ~np.eye(2, dtype=np.bool_)
@@ -204,7 +204,7 @@ def block_sizes(sizes: Sequence[int] | int) -> Ints:
     >>> block_sizes([2, 3])
     array([2, 3])
     """
-    array = integers(sizes, "sizes", InvalidGraph)
+    array = integers("sizes", sizes, InvalidGraph)
     if array.ndim != 1 or array.size == 0 or array.min() < 1:
         raise InvalidGraph(f"sizes must be a list of positive integers, but {sizes!r} came")
     return array
@@ -226,19 +226,3 @@ def coordinates(values: ArrayLike, what: str) -> NDArray[np.float64]:
     if wrong.size:
         raise InvalidGraph(f"row {wrong[0]} of {what} is {array[wrong[0]].tolist()}, which is not finite")
     return array
-
-
-def real_number(value: float, name: str, low: float, high: float) -> float:
-    """A finite number from ``low`` to ``high``, both allowed.
-
-    >>> real_number(0.5, "p", 0, 1)
-    0.5
-    """
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = np.nan
-    if isinstance(value, bool | str) or not np.isfinite(number) or not low <= number <= high:
-        limits = f"of at least {low:g}" if high == np.inf else f"from {low:g} to {high:g}"
-        raise InvalidGraph(f"{name} must be a finite number {limits}, but {value!r} came")
-    return number

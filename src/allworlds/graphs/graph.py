@@ -4,24 +4,18 @@ from __future__ import annotations
 
 import difflib
 import hashlib
+import operator
 from collections.abc import Hashable, Iterable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from allworlds.foundation.checks import (
-    Ints,
-    Label,
-    check_arms,
-    clean_labels,
-    flatten_cliques,
-    integers,
-    is_whole,
-    whole_number,
-)
-from allworlds.foundation.errors import AllWorldsError, InvalidGraph, InvalidParameter, MissingExtra
+from allworlds.foundation.checks import Error, Ints, check_arms, index, integers, is_whole, shorten, whole
+from allworlds.foundation.errors import InvalidGraph, InvalidParameter, MissingExtra
 from allworlds.graphs.storage import DisjointCliques, Storage, from_neighbours, from_pairs, induced
+
+Label: TypeAlias = str | int
 
 
 class FeedbackGraph:
@@ -64,13 +58,13 @@ class FeedbackGraph:
     def __init__(
         self, n_arms: int, edges: Iterable[Sequence[int]] | Ints = (), labels: Sequence[Label] | None = None
     ) -> None:
-        n_arms = whole_number(n_arms, "n_arms")
-        pairs = integers(edges, "edges", InvalidGraph)
+        n_arms = whole("n_arms", n_arms, error=InvalidGraph)
+        pairs = integers("edges", edges, InvalidGraph)
         if pairs.size == 0:
             pairs = pairs.reshape(0, 2)
         if pairs.ndim != 2 or pairs.shape[1] != 2:
             raise InvalidGraph(f"edges must be pairs of arms, shape (m, 2), but shape {pairs.shape} came")
-        check_arms(pairs.ravel(), n_arms, "an edge", InvalidGraph)
+        check_arms("edges", pairs.ravel(), n_arms, InvalidGraph)
         self._fill(from_pairs(n_arms, pairs), labels)
 
     def _fill(self, storage: Storage, labels: Sequence[Label] | None) -> None:
@@ -141,7 +135,7 @@ class FeedbackGraph:
         >>> FeedbackGraph.from_cliques(5, [[0, 1, 2], [3, 4]]).n_edges
         4
         """
-        n_arms = whole_number(n_arms, "n_arms")
+        n_arms = whole("n_arms", n_arms, error=InvalidGraph)
         members, lengths = flatten_cliques(cliques, n_arms, InvalidGraph)
         number = np.repeat(np.arange(len(lengths)), lengths)
         keys = np.unique(number * n_arms + members)
@@ -217,8 +211,8 @@ class FeedbackGraph:
         >>> FeedbackGraph(3, [(0, 1), (1, 2)]).is_clique([0, 1, 2])
         False
         """
-        members = integers(arms, "arms", InvalidParameter).ravel()
-        check_arms(members, self.n_arms, "the list", InvalidParameter)
+        members = integers("arms", arms).ravel()
+        check_arms("arms", members, self.n_arms)
         members = np.unique(members)
         if isinstance(self._storage, DisjointCliques):
             return len(np.unique(self._storage.owner[members])) <= 1
@@ -285,15 +279,70 @@ class FeedbackGraph:
         return FeedbackGraph._of, (self._storage, self._labels)
 
     def _checked(self, arm: int) -> int:
-        if not is_whole(arm) or not 0 <= arm < self.n_arms:
-            raise InvalidParameter(f"no arm {arm!r}: the arms are the integers 0 to {self.n_arms - 1}")
-        return int(arm)
+        return index("arm", arm, self.n_arms)
 
 
-def check_graph(graph: object, error: type[AllWorldsError] = InvalidParameter) -> None:
+def check_graph(graph: object, error: Error = InvalidParameter) -> None:
     """Refuse what is no feedback graph."""
     if not isinstance(graph, FeedbackGraph):
         raise error(f"a FeedbackGraph was expected, but {type(graph).__name__} came")
+
+
+def flatten_cliques(cliques: Iterable[Iterable[int]], n_arms: int, error: Error) -> tuple[Ints, Ints]:
+    """The members of all cliques one after the other, (total,), and each clique's length, (n_cliques,).
+
+    >>> flatten_cliques([[0, 2], [1]], 3, InvalidGraph)
+    (array([0, 2, 1]), array([2, 1]))
+    """
+    try:
+        groups = list(cliques)
+    except TypeError:
+        raise error(f"cliques is {shorten(cliques)}; expected a list of lists of arms") from None
+    arrays = []
+    for number, group in enumerate(groups):
+        array = integers(f"clique {number}", group, error)
+        if array.ndim != 1:
+            raise error(f"clique {number} is {shorten(group)}; expected a flat list of arms")
+        if array.size == 0:
+            raise error(f"clique {number} is empty; leave it out")
+        arrays.append(array)
+    members = np.concatenate(arrays) if arrays else np.zeros(0, dtype=np.int64)
+    lengths = np.array([len(array) for array in arrays], dtype=np.int64)
+    wrong = np.flatnonzero((members < 0) | (members >= n_arms))
+    if wrong.size:
+        number = int(np.searchsorted(np.cumsum(lengths), wrong[0], side="right"))
+        check_arms(f"clique {number}", members[wrong], n_arms, error)
+    return members, lengths
+
+
+def clean_labels(labels: Sequence[Label] | None, n_arms: int) -> tuple[Label, ...] | None:
+    """Labels as a tuple, or None where they only repeat the arm numbers.
+
+    >>> clean_labels(["red", "blue"], 2)
+    ('red', 'blue')
+    """
+    if labels is None:
+        return None
+    if isinstance(labels, str) or not isinstance(labels, Iterable):
+        raise InvalidGraph(f"labels is {shorten(labels)}; expected a list with one label for each arm")
+    clean: list[Label] = []
+    for label in labels:
+        if isinstance(label, str):
+            clean.append(str(label))
+        elif is_whole(label):
+            clean.append(operator.index(label))
+        else:
+            raise InvalidGraph(
+                f"label {label!r} is of type {type(label).__name__}; expected str or int, so that it can be saved; "
+                "try str(label)"
+            )
+    if len(clean) != n_arms:
+        raise InvalidGraph(f"labels has {len(clean)} labels; expected {n_arms}, one for each arm")
+    if len(set(clean)) < n_arms:
+        seen: set[Label] = set()
+        twice = next(label for label in clean if label in seen or seen.add(label))  # type: ignore[func-returns-value]
+        raise InvalidGraph(f"label {twice!r} names two arms; expected labels that all differ")
+    return None if clean == list(range(n_arms)) else tuple(clean)
 
 
 def _networkx() -> Any:

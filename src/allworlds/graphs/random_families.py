@@ -11,9 +11,9 @@ from typing import TypeAlias
 
 import numpy as np
 
-from allworlds.foundation.checks import Ints, whole_number
+from allworlds.foundation.checks import Ints, real, whole
 from allworlds.foundation.errors import InvalidGraph
-from allworlds.graphs.families import block_sizes, interval, real_number, unit_disk
+from allworlds.graphs.families import block_sizes, interval, unit_disk
 from allworlds.graphs.graph import FeedbackGraph
 
 Seed: TypeAlias = int | np.random.Generator
@@ -28,7 +28,7 @@ def erdos_renyi(n: int, p: float, seed: Seed) -> FeedbackGraph:
     >>> erdos_renyi(10, 1.0, seed=0).n_edges
     45
     """
-    n, p = whole_number(n, "n"), real_number(p, "p", 0.0, 1.0)
+    n, p = whole("n", n, error=InvalidGraph), real("p", p, at_least=0, at_most=1, error=InvalidGraph)
     places = _successes(n * (n - 1) // 2, p, generator(seed))
     return FeedbackGraph(n, _triangle_pairs(places, n))
 
@@ -43,7 +43,10 @@ def stochastic_blocks(sizes: Sequence[int], p_in: float, p_out: float, seed: See
     [[0, 1], [2, 3], [2, 4], [3, 4]]
     """
     blocks = block_sizes(sizes)
-    p_in, p_out = real_number(p_in, "p_in", 0.0, 1.0), real_number(p_out, "p_out", 0.0, 1.0)
+    p_in, p_out = (
+        real("p_in", p_in, at_least=0, at_most=1, error=InvalidGraph),
+        real("p_out", p_out, at_least=0, at_most=1, error=InvalidGraph),
+    )
     rng = generator(seed)
     starts = np.cumsum(blocks) - blocks
     pairs = []
@@ -64,7 +67,7 @@ def random_interval(n: int, length: float, seed: Seed) -> FeedbackGraph:
     >>> random_interval(5, 1.0, seed=0).n_edges
     10
     """
-    n, length = whole_number(n, "n"), real_number(length, "length", 0.0, np.inf)
+    n, length = whole("n", n, error=InvalidGraph), real("length", length, at_least=0, error=InvalidGraph)
     left = generator(seed).random(n)
     return interval(np.column_stack([left, left + length]))
 
@@ -75,7 +78,7 @@ def random_unit_disk(n: int, radius: float, seed: Seed) -> FeedbackGraph:
     >>> random_unit_disk(5, 1.5, seed=0).n_edges
     10
     """
-    return unit_disk(generator(seed).random((whole_number(n, "n"), 2)), radius)
+    return unit_disk(generator(seed).random((whole("n", n, error=InvalidGraph), 2)), radius)
 
 
 def barabasi_albert(n: int, m: int, seed: Seed) -> FeedbackGraph:
@@ -87,7 +90,7 @@ def barabasi_albert(n: int, m: int, seed: Seed) -> FeedbackGraph:
     >>> barabasi_albert(10, 2, seed=0)
     FeedbackGraph(10 arms, 16 edges)
     """
-    n, m = whole_number(n, "n"), whole_number(m, "m")
+    n, m = whole("n", n, error=InvalidGraph), whole("m", m, error=InvalidGraph)
     if m >= n:
         raise InvalidGraph(f"m must be below n, but m = {m} links and n = {n} arms came")
     rng = generator(seed)
@@ -111,7 +114,7 @@ def generator(seed: Seed) -> np.random.Generator:
     """
     if isinstance(seed, np.random.Generator):
         return seed
-    return np.random.default_rng(whole_number(seed, "seed", at_least=0))
+    return np.random.default_rng(whole("seed", seed, at_least=0, error=InvalidGraph))
 
 
 def _successes(trials: int, p: float, rng: np.random.Generator) -> Ints:
