@@ -168,7 +168,7 @@ def test_owners_that_are_no_cover_are_refused(owner, sentence):
 
 @pytest.mark.parametrize("bound", [0, -1, 1.0, True, "2"])
 def test_a_lower_bound_must_be_a_positive_integer(bound):
-    with pytest.raises(InvalidCover, match="lower_bound is .*; expected an integer"):
+    with pytest.raises(InvalidCover, match=r"lower_bound is .*; expected an integer"):
         CliqueCover(TRIANGLE_AND_TAIL, [[0, 1], [2, 3]], lower_bound=bound)
 
 

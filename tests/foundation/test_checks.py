@@ -62,7 +62,7 @@ def test_a_flag_is_true_or_false_and_nothing_else() -> None:
     assert flag("on", True) is True
     assert flag("on", np.bool_(False)) is False
     for wrong in (0, 1, None, "yes"):
-        with pytest.raises(InvalidParameter, match="on is .*; expected True or False"):
+        with pytest.raises(InvalidParameter, match=r"on is .*; expected True or False"):
             flag("on", wrong)
 
 

@@ -266,7 +266,7 @@ def test_without_networkx_the_error_names_the_extra(monkeypatch):
 def test_a_number_of_arms_must_be_a_positive_integer(n_arms):
     with pytest.raises(InvalidGraph, match=r"n_arms is .*; expected an integer of at least 1"):
         FeedbackGraph(n_arms)
-    with pytest.raises(InvalidGraph, match="n_arms is .*; expected an integer"):
+    with pytest.raises(InvalidGraph, match=r"n_arms is .*; expected an integer"):
         FeedbackGraph.from_cliques(n_arms, [])
 
 

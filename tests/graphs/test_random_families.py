@@ -30,7 +30,7 @@ def test_a_seed_decides_the_graph(make):
 @pytest.mark.parametrize("make", FAMILIES.values(), ids=FAMILIES)
 @pytest.mark.parametrize("seed", [-1, 1.5, "a", None, True])
 def test_a_bad_seed_is_refused(make, seed):
-    with pytest.raises(InvalidGraph, match="seed is .*; expected an integer of at least 0"):
+    with pytest.raises(InvalidGraph, match=r"seed is .*; expected an integer of at least 0"):
         make(seed)
 
 

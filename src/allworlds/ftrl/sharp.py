@@ -24,7 +24,6 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.foundation.checks import whole
 from allworlds.foundation.errors import InvalidConstants, InvalidParameter
 
 BRACKET = 4.0  # g >= excess = 4 and tanh(2) > 0.96, so the left side exceeds 3 there
@@ -41,7 +40,7 @@ def sharp_alpha(size: int, kappa: float = 0.5) -> float:
 
     [EK21, Lemma 2], sharpened.
     """
-    return _sharp_alpha(whole("size", size), _checked_kappa(kappa))
+    return _sharp_alpha(_checked_size(size), _checked_kappa(kappa))
 
 
 def sharp_alphas(sizes: Sequence[int] | NDArray[np.integer], kappa: float = 0.5) -> NDArray[np.float64]:
@@ -68,7 +67,7 @@ def worst_conditional(size: int, kappa: float = 0.5) -> NDArray[np.float64]:
     >>> worst_conditional(2).round(3).tolist()
     [0.944, 0.056]
     """
-    size = whole("size", size)
+    size = _checked_size(size)
     excess = _excess(size, _checked_kappa(kappa))
     if size == 1:
         return np.ones(1)
@@ -89,7 +88,7 @@ def rebound(size: int) -> float:
     >>> rebound(1), round(rebound(2), 4), round(rebound(10), 4), round(rebound(1000), 4)
     (0.0, 0.0211, 0.1018, 0.5143)
     """
-    size = whole("size", size)
+    size = _checked_size(size)
     if size == 1:
         return 0.0
 
@@ -135,6 +134,12 @@ def _excess(size: int, kappa: float) -> float:
         else:
             high = middle
     return (low + high) / 2.0
+
+
+def _checked_size(size: object) -> int:
+    if not isinstance(size, int | np.integer) or isinstance(size, bool) or size < 1:
+        raise InvalidParameter(f"size is {size!r}; expected a positive integer: the arms of one clique")
+    return int(size)
 
 
 def _checked_kappa(kappa: object) -> float:
