@@ -11,7 +11,7 @@ import numpy as np
 from allworlds.covers.certificate import certificate_from_data
 from allworlds.covers.cover import CliqueCover
 from allworlds.foundation.errors import InvalidCover
-from allworlds.graphs.serialise import COVER_FORMAT, graph_from_data, graph_to_data, read_cover_data
+from allworlds.graphs.files import COVER_FORMAT, graph_from_data, graph_to_data, read_cover_data
 
 
 def write_cover(cover: CliqueCover, path: str | Path) -> Path:
