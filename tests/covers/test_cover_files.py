@@ -1,4 +1,4 @@
-"""Covers in files, and graphs in METIS files and matrices."""
+"""Covers in files and as plain data: what is read is what was written, and writing is atomic."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from allworlds import covers, graphs
-from allworlds.covers import clique_cover, read_cover, write_cover
-from allworlds.covers.by_name import make_cover
+from allworlds.covers import CliqueCover, clique_cover, read_cover, write_cover
+from allworlds.covers.cover import cover_from_data, cover_to_data
+from allworlds.covers.covering import make_cover
 from allworlds.foundation.errors import InvalidCover
 from allworlds.graphs import FeedbackGraph
 from allworlds.graphs.by_name import make_graph
@@ -37,10 +38,10 @@ def test_a_spec_names_the_cover_in_a_file_and_its_graph(tmp_path):
     ("change", "sentence"),
     [
         (lambda data: data | {"owner": [0, 1, 2, 0, 1]}, "are not neighbours"),
-        (lambda data: data | {"format": "another"}, "is no cover of ours"),
+        (lambda data: data | {"format": "another"}, "is not a cover"),
         (lambda data: {key: value for key, value in data.items() if key != "owner"}, "is damaged: 'owner'"),
-        (lambda data: data | {"certificate": {"kind": "hope"}}, "is no certificate"),
-        (lambda data: data | {"lower_bound": 4}, "lower_bound is 4, but the certificate proves 3"),
+        (lambda data: data | {"certificate": {"kind": "hope"}}, "the certificate is .*; expected one of the kinds"),
+        (lambda data: data | {"lower_bound": 4}, "lower_bound is 4; expected 3, which the certificate proves"),
     ],
 )
 def test_a_file_that_is_no_cover_says_why(change, sentence, tmp_path):
@@ -50,9 +51,23 @@ def test_a_file_that_is_no_cover_says_why(change, sentence, tmp_path):
         read_cover(file)
 
 
+def test_a_failure_while_writing_leaves_the_old_file(tmp_path, monkeypatch):
+    file = write_cover(clique_cover(graphs.cycle(5)), tmp_path / "cover.json")
+    before = file.read_bytes()
+
+    def full_disk(handle):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full_disk)
+    with pytest.raises(InvalidCover, match=r"cannot write .*: No space left on device"):
+        write_cover(clique_cover(graphs.cycle(7)), file)
+    assert file.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [file]
+
+
 def test_files_that_cannot_be_read_or_written_say_so(tmp_path):
     (tmp_path / "text.json").write_text("no json")
-    with pytest.raises(InvalidCover, match="is no JSON"):
+    with pytest.raises(InvalidCover, match="is not JSON"):
         read_cover(tmp_path / "text.json")
     with pytest.raises(InvalidCover, match="cannot read"):
         read_cover(tmp_path / "nowhere.json")

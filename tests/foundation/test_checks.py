@@ -74,7 +74,7 @@ def test_integers_keep_their_shape_and_nothing_is_rounded() -> None:
         ([0.5], "edges is .*, of type float64; expected integers"),
         ([[0], [1, 2]], "expected integers in a regular shape"),
         (3, "edges is 3; expected integers in a regular shape"),
-        (np.array([2**63], dtype=np.uint64), r"edges contains 9223372036854775808; expected integers below 2\*\*62"),
+        (np.array([2**63], dtype=np.uint64), r"edges contains 9223372036854775808; expected integers below 2\*\*63"),
     ):
         with pytest.raises(InvalidCover, match=error):
             integers("edges", wrong, InvalidCover)

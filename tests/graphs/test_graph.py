@@ -287,7 +287,7 @@ def test_a_number_of_arms_may_be_of_numpy():
         ([("a", "b")], "edges is .*; expected integers"),
         (7, "edges is 7; expected integers"),
         ([(0, 2**70)], "edges is .*; expected integers"),
-        (np.array([[0, 2**63]], dtype=np.uint64), r"edges contains .*; expected integers below 2\*\*62"),
+        (np.array([[0, 2**63]], dtype=np.uint64), r"edges contains .*; expected integers below 2\*\*63"),
     ],
 )
 def test_bad_edges_are_refused(edges, sentence):

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from allworlds.agents.files import as_path, read_file, write_file
 from allworlds.agents.values import as_numbers, check_range, few, scale_losses
-from allworlds.covers.cover_files import cover_from_data, cover_to_data
+from allworlds.covers.cover import cover_from_data, cover_to_data
 from allworlds.foundation.checks import is_whole, whole
 from allworlds.foundation.errors import AllWorldsError, InvalidLosses, InvalidParameter, InvalidState, UnknownDecision
 from allworlds.graphs.graph import Label

@@ -96,8 +96,8 @@ def integers(name: str, values: Any, error: Error = InvalidParameter) -> Ints:
         return np.zeros(array.shape, dtype=np.int64)
     if array.dtype.kind not in "iu":
         raise error(f"{name} is {shorten(values)}, of type {array.dtype}; expected integers")
-    if array.max() >= LIMIT:
-        raise error(f"{name} contains {array.max()}; expected integers below 2**62")
+    if array.dtype.kind == "u" and array.max() >= 2**63:
+        raise error(f"{name} contains {array.max()}; expected integers below 2**63")
     return array.astype(np.int64)
 
 

@@ -10,7 +10,7 @@ from. Memory grows with the edges that are drawn, not with the pairs that could 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -291,7 +291,7 @@ def _generator(seed: Seed) -> np.random.Generator:
     return seed if isinstance(seed, np.random.Generator) else np.random.default_rng(_count("seed", seed, at_least=0))
 
 
-def _count(name: str, value: int, at_least: int = 1) -> int:
+def _count(name: str, value: Any, at_least: int = 1) -> int:
     return whole(name, value, at_least=at_least, error=InvalidGraph)
 
 

@@ -110,9 +110,8 @@ class FeedbackGraph:
         wrong = np.argwhere(~seen & (square != 0))
         if wrong.size:
             row, column = wrong[0]
-            raise InvalidGraph(
-                f"entry ({row}, {column}) of the adjacency matrix is {square[wrong[0][0], wrong[0][1]]}; expected 0 or 1"
-            )
+            entry = square[row, column]
+            raise InvalidGraph(f"entry ({row}, {column}) of the adjacency matrix is {entry}; expected 0 or 1")
         lopsided = np.argwhere(seen & ~seen.T)
         if lopsided.size:
             row, column = lopsided[0]
