@@ -99,7 +99,7 @@ def test_certificates_of_other_content_differ():
         ),
         (
             lambda: certificate_from_data({"kind": "exhausted"}),
-            "the certificate is .*exhausted.*; expected one of the kinds",
+            "the certificate is .*; expected one",
         ),
         (lambda: IndependentArms([9]).check(PENTAGON), "the independent set contains 9; expected arms from 0 to 4"),
         (lambda: HALVES.check(graphs.cycle(7)), "there are 5 weights; expected 7"),

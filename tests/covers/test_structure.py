@@ -49,8 +49,8 @@ def test_triangles_are_found_where_networkx_has_some(graph):
 @given(random_graphs())
 def test_sides_exist_exactly_in_bipartite_graphs_and_no_edge_is_inside_one(graph):
     side = two_sides(*lists(graph))
-    assert (len(side) > 0) == networkx.is_bipartite(graph)
-    assert not len(side) or all(side[one] != side[other] for one, other in graph.edges)
+    assert (side is not None) == networkx.is_bipartite(graph)
+    assert side is None or all(side[one] != side[other] for one, other in graph.edges)
 
 
 @given(random_graphs())

@@ -138,6 +138,13 @@ def test_points_are_neighbours_exactly_when_they_are_near(places, radius):
     np.testing.assert_array_equal(graph.adjacency(), near)
 
 
+@pytest.mark.parametrize("square", range(1, 40))
+def test_points_at_exactly_the_radius_see_each_other(square):
+    places = [(0.0, 0.0, 0.0), (float(square) ** 0.5, 0.0, 0.0)]
+    assert graphs.unit_disk(places, float(square) ** 0.5).n_edges == 1
+    assert graphs.unit_disk(places, np.nextafter(float(square) ** 0.5, 0.0)).n_edges == 0
+
+
 @pytest.mark.parametrize(
     ("build", "sentence"),
     [

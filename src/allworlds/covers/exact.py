@@ -196,11 +196,12 @@ def sat_solver_name() -> str:
 
 
 class SatSearch:
-    """A SAT solver in a thread of its own: ``wait`` for its answer, or ``stop`` it.
+    """A SAT solver in a thread of its own, which ends with the ``with`` block.
 
     >>> import pytest; _ = pytest.importorskip("pysat")
     >>> ring = np.array([[(i - j) % 5 in (2, 3) for j in range(5)] for i in range(5)])
-    >>> SatSearch(ring, np.array([0, 2]), n_groups=2).wait(Budget())
+    >>> with SatSearch(ring, np.array([0, 2]), n_groups=2) as search:
+    ...     search.wait(Budget())
     SatAnswer(owner=None, refuted=True)
     """
 
@@ -236,6 +237,12 @@ class SatSearch:
         except BaseException as error:  # raised by wait()
             self._error = error
 
+    def __enter__(self) -> SatSearch:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.stop()
+
     def finished(self) -> bool:
         """Whether the solver has finished."""
         return not self._thread.is_alive()
@@ -251,11 +258,9 @@ class SatSearch:
 
     def wait(self, budget: Budget) -> SatAnswer:
         """The answer, or neither answer once the budget is spent."""
-        try:
-            while self._thread.is_alive() and not budget.spent():
-                self._thread.join(min(0.05, budget.left()))
-        finally:
-            self.stop()
+        while self._thread.is_alive() and not budget.spent():
+            self._thread.join(min(0.05, budget.left()))
+        self.stop()
         if self._error is not None:
             raise self._error
         return self._answer or SatAnswer(None, False)
@@ -272,14 +277,15 @@ def find_smaller_cover(graph: FeedbackGraph, n_cliques: int) -> Ints | None:
     if len(apart) >= n_cliques:
         return None
     if sat_is_installed():
-        answer = SatSearch(stranger, apart, n_cliques - 1).wait(Budget())
+        with SatSearch(stranger, apart, n_cliques - 1) as search:
+            answer = search.wait(Budget())
         if answer.owner is None and not answer.refuted:
             raise InvalidCover(
                 f"the solver gave up on covers with {n_cliques - 1} cliques; the bound is neither proved nor refuted"
             )
         return answer.owner
-    search = search_smallest(stranger, apart, np.arange(graph.n_arms), n_cliques - 1, Budget(NEVER))
-    return search.owner if search.owner.max() + 1 < n_cliques else None
+    owner = search_smallest(stranger, apart, np.arange(graph.n_arms), n_cliques - 1, Budget(NEVER)).owner
+    return owner if owner.max() + 1 < n_cliques else None
 
 
 def _clauses(stranger: NDArray[np.bool_], apart: Ints, n_groups: int) -> Iterator[list[list[int]]]:

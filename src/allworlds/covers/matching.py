@@ -37,7 +37,7 @@ def matching_cover(indptr: Ints, indices: Ints) -> tuple[Ints, Certificate]:
     first = np.where(mate >= 0, np.minimum(arms, mate), arms)
     owner = np.unique(first, return_inverse=True)[1].ravel()
     side = two_sides(indptr, indices)
-    if len(side):
+    if side is not None:
         return owner, IndependentArms(arms[(label == OUTER) | ((label == FREE) & (side == 0))])
     barrier = np.flatnonzero(label == INNER)
     rest = np.flatnonzero(label != INNER)

@@ -5,6 +5,7 @@ A :class:`BestCover` is improved in place, so that Ctrl-C always leaves a cover 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -150,11 +151,18 @@ def _improve(best: BestCover, budget: Budget) -> None:
 
 
 def _branch(
-    best: BestCover, stranger: NDArray[np.bool_], apart: Ints, budget: Budget, nodes: int | None = None
+    best: BestCover,
+    stranger: NDArray[np.bool_],
+    apart: Ints,
+    budget: Budget,
+    nodes: int | None = None,
+    until: Callable[[], bool] = lambda: False,
 ) -> None:
+    """Branch and bound, until it finishes or something stops it."""
     if best.is_proved or budget.spent():
         return
-    found = exact.search_smallest(stranger, apart, best.owner, best.certificate.bound, budget, nodes)
+    lower = best.certificate.bound
+    found = exact.search_smallest(stranger, apart, best.owner, lower, budget, nodes, until)
     best.take(found.owner, "branch and bound")
     if found.finished and not best.is_proved:
         best.exhausted("branch and bound", "branch and bound")
@@ -179,21 +187,12 @@ def _race(best: BestCover, stranger: NDArray[np.bool_], apart: Ints, budget: Bud
             _branch(best, stranger, apart, budget)
         return
     while not best.is_proved and not budget.spent():
-        solver = exact.SatSearch(stranger, apart, best.n_cliques - 1)
-        if method == "auto":
-            lower = best.certificate.bound
-            try:
-                found = exact.search_smallest(stranger, apart, best.owner, lower, budget, until=solver.finished)
-            except BaseException:
-                solver.stop()
-                raise
-            best.take(found.owner, "branch and bound")
-            if found.finished:
-                solver.stop()
-                if not best.is_proved:
-                    best.exhausted("branch and bound", "branch and bound")
-                return
-        answer = solver.wait(budget)
+        with exact.SatSearch(stranger, apart, best.n_cliques - 1) as solver:
+            if method == "auto":
+                _branch(best, stranger, apart, budget, until=solver.finished)
+                if best.is_proved:
+                    return
+            answer = solver.wait(budget)
         best.take(answer.owner, "sat")
         if answer.refuted:
             best.exhausted(exact.sat_solver_name(), "sat")

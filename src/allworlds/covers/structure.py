@@ -89,28 +89,42 @@ def chordal_cover(indptr: Ints, indices: Ints) -> tuple[Ints, Ints] | None:
     return _eliminate(indptr, indices, order, place)
 
 
-@jit
 def component_of(indptr: Ints, indices: Ints) -> Ints:
     """The component of each arm, (n_arms,), numbered by their smallest arm."""
+    return _walk(indptr, indices)[0]
+
+
+def two_sides(indptr: Ints, indices: Ints) -> Ints | None:
+    """0 or 1 for each arm such that arms of one side do not see each other, (n_arms,); None if not bipartite."""
+    _, side, bipartite = _walk(indptr, indices)
+    return side if bipartite else None
+
+
+@jit
+def _walk(indptr: Ints, indices: Ints) -> tuple[Ints, Ints, bool]:
+    """The component and the side of each arm, (n_arms,) both, and whether no edge joins arms of one side."""
     n_arms = len(indptr) - 1
-    component = np.full(n_arms, -1)
+    component, side = np.full(n_arms, -1), np.zeros(n_arms, dtype=np.int64)
     stack = np.empty(n_arms, dtype=np.int64)
-    count = 0
+    count, bipartite = 0, True
     for start in range(n_arms):
         if component[start] >= 0:
             continue
         component[start] = count
         stack[0], height = start, 1
+        # Visit all that can be reached, on alternating sides.
         while height > 0:
             height -= 1
             arm = stack[height]
             for other in indices[indptr[arm] : indptr[arm + 1]]:
                 if component[other] < 0:
-                    component[other] = count
+                    component[other], side[other] = count, 1 - side[arm]
                     stack[height] = other
                     height += 1
+                elif other != arm and side[other] == side[arm]:
+                    bipartite = False
         count += 1
-    return component
+    return component, side, bipartite
 
 
 @jit
@@ -129,30 +143,6 @@ def has_triangle(indptr: Ints, indices: Ints) -> bool:
                     if other != one and mark[other] == arm:
                         return True
     return False
-
-
-@jit
-def two_sides(indptr: Ints, indices: Ints) -> Ints:
-    """0 or 1 for each arm such that arms of one side do not see each other, (n_arms,); empty if not bipartite."""
-    n_arms = len(indptr) - 1
-    side = np.full(n_arms, -1)
-    stack = np.empty(n_arms, dtype=np.int64)
-    for start in range(n_arms):
-        if side[start] >= 0:
-            continue
-        side[start] = 0
-        stack[0], height = start, 1
-        while height > 0:
-            height -= 1
-            arm = stack[height]
-            for other in indices[indptr[arm] : indptr[arm + 1]]:
-                if side[other] < 0:
-                    side[other] = 1 - side[arm]
-                    stack[height] = other
-                    height += 1
-                elif other != arm and side[other] == side[arm]:
-                    return np.empty(0, dtype=np.int64)
-    return side
 
 
 @jit

@@ -69,12 +69,11 @@ def improve(indptr: Ints, indices: Ints, owner: Ints, lower: int, budget: Budget
 
 
 def _dissolve_smallest(owner: Ints, n_cliques: int) -> Ints:
-    """The same groups without the smallest, whose arms are -1."""
+    """The same groups without the smallest, whose arms get -1; the last group takes its number."""
     smallest = int(np.argmin(np.bincount(owner, minlength=n_cliques)))
-    group = owner.copy()
+    group = np.where(owner == n_cliques - 1, smallest, owner)
     group[owner == smallest] = -1
-    group[owner == n_cliques - 1] = smallest if smallest != n_cliques - 1 else -1
-    return np.where(owner == smallest, -1, group)
+    return group
 
 
 @jit

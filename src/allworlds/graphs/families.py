@@ -147,17 +147,14 @@ def unit_disk(points: ArrayLike, radius: float) -> FeedbackGraph:
     >>> unit_disk([(0, 0), (3, 4), (3, 5)], 1).edges().tolist()
     [[1, 2]]
     """
+    from scipy.spatial import KDTree  # here, because it is slow to import
+
     places = _coordinates("points", points)
     radius = _length("radius", radius)
-    by_first = np.argsort(places[:, 0], kind="stable")
-    places = places[by_first]
-    stop = np.searchsorted(places[:, 0], places[:, 0] + radius * (1 + 1e-12), side="right")
-    pairs = [np.zeros((0, 2), dtype=np.int64)]
-    for one, end in enumerate(stop.tolist()):
-        distance = np.linalg.norm(places[one + 1 : end] - places[one], axis=1)
-        near = one + 1 + np.flatnonzero(distance <= radius)
-        pairs.append(np.column_stack([np.full_like(near, by_first[one]), by_first[near]]))
-    return FeedbackGraph(len(places), np.concatenate(pairs))
+    # The tree compares squares: ask for slightly more pairs, and compare their distances exactly.
+    pairs = KDTree(places).query_pairs(radius * (1 + 1e-12), output_type="ndarray")
+    near = np.linalg.norm(places[pairs[:, 0]] - places[pairs[:, 1]], axis=1) <= radius
+    return FeedbackGraph(len(places), pairs[near])
 
 
 def lu_gadgets() -> FeedbackGraph:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import hashlib
 import operator
+from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, TypeAlias
 
@@ -332,10 +333,9 @@ def clean_labels(labels: Sequence[Label] | None, n_arms: int) -> tuple[Label, ..
             )
     if len(clean) != n_arms:
         raise InvalidGraph(f"labels has {len(clean)} labels; expected {n_arms}, one for each arm")
-    if len(set(clean)) < n_arms:
-        seen: set[Label] = set()
-        twice = next(label for label in clean if label in seen or seen.add(label))  # type: ignore[func-returns-value]
-        raise InvalidGraph(f"label {twice!r} names two arms; expected labels that all differ")
+    twice = [label for label, times in Counter(clean).items() if times > 1]
+    if twice:
+        raise InvalidGraph(f"label {twice[0]!r} names two arms; expected labels that all differ")
     return None if clean == list(range(n_arms)) else tuple(clean)
 
 
