@@ -74,8 +74,8 @@ def test_a_cover_is_written_and_raced_on(tmp_path):
         (["bandti:3"], "the nearest are bandit"),
         (["cycle:5", "--method", "magic"], "there is no method 'magic'"),
         (["cycle:5", "--objective", "gold"], "there is no objective 'gold'; there are cliques, penalty"),
-        (["cycle:5", "--time-limit", "-1"], "time_limit must be None or a positive number"),
-        (["lu-gadgets", "--method", "sat"], "needs a time limit"),
+        (["cycle:5", "--time-limit", "-1"], "time_limit is -1.0; expected a finite number above 0"),
+        (["lu-gadgets", "--method", "sat"], "time_limit is None; expected a number of seconds for method 'sat'"),
     ],
 )
 def test_a_mistake_is_answered_with_a_sentence(arguments, sentence):

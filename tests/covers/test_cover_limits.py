@@ -36,7 +36,7 @@ def test_control_c_gives_the_best_so_far(monkeypatch):
 
 
 def test_without_its_extra_a_search_goes_on_with_the_rest(monkeypatch):
-    monkeypatch.setattr("allworlds.covers.sat.sat_is_installed", lambda: False)
+    monkeypatch.setattr("allworlds.covers.exact.sat_is_installed", lambda: False)
     cover = clique_cover(graphs.lu_gadgets(), time_limit=10.0)
     assert (cover.n_cliques, cover.is_minimum) == (14, True)
 
@@ -52,8 +52,8 @@ def test_without_a_limit_two_covers_of_one_graph_are_equal_to_the_last_clique():
     ("options", "sentence"),
     [
         ({"method": "magic"}, "there is no method 'magic'; there are auto, heuristic, branch, sat, set-cover"),
-        ({"method": "sat"}, "method 'sat' needs a time limit"),
-        ({"method": "set-cover"}, "method 'set-cover' needs a time limit"),
+        ({"method": "sat"}, "time_limit is None; expected a number of seconds for method 'sat'"),
+        ({"method": "set-cover"}, "time_limit is None; expected a number of seconds for method 'set-cover'"),
     ],
 )
 def test_a_method_that_is_none_or_lacks_a_limit_is_refused(options, sentence):

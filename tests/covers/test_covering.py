@@ -136,11 +136,11 @@ def test_what_is_solved_by_structure_needs_no_time(time_limit):
 
 @pytest.mark.parametrize("time_limit", [0, -1.0, float("nan"), True, "10"])
 def test_a_bad_time_limit_is_refused(time_limit):
-    with pytest.raises(InvalidParameter, match="time_limit must be None or a positive number of seconds"):
+    with pytest.raises(InvalidParameter, match=r"time_limit is .*; expected a finite number above 0"):
         clique_cover(graphs.cycle(7), time_limit=time_limit)
 
 
 @pytest.mark.parametrize("ask", [clique_cover, independent_set])
 def test_only_feedback_graphs_are_covered(ask):
-    with pytest.raises(InvalidParameter, match="a FeedbackGraph was expected, but list came"):
+    with pytest.raises(InvalidParameter, match="graph is of type list; expected a FeedbackGraph"):
         ask([(0, 1)])

@@ -99,7 +99,7 @@ def test_weak_domination_is_that_of_brute_force(n, p, seed):
 
 
 def test_without_an_answer_of_the_solver_domination_has_two_sides(monkeypatch):
-    monkeypatch.setattr("allworlds.covers.directed.choose_sets", lambda holds, budget: (None, 1))
+    monkeypatch.setattr("allworlds.covers.set_cover.choose_sets", lambda holds, budget: (None, 1))
     sees = np.random.default_rng(0).random((40, 40)) < 0.08
     np.fill_diagonal(sees, False)
     sees[0, ~sees.any(axis=0)] = True

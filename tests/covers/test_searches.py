@@ -13,14 +13,11 @@ from hypothesis import strategies as st
 import verifiers
 from allworlds import graphs
 from allworlds.covers import clique_cover
-from allworlds.covers.branching import search_smallest
 from allworlds.covers.budget import Budget
-from allworlds.covers.greedy import cover_in_order, dsatur, largest_first
+from allworlds.covers.exact import SatSearch, find_smaller_cover, search_smallest
+from allworlds.covers.greedy import cover_in_order, dsatur, largest_first, rebalance
 from allworlds.covers.independence import independent_set, search_independent
-from allworlds.covers.maximal import few_maximal_cliques, maximal_cliques
-from allworlds.covers.rebalancing import rebalance
-from allworlds.covers.sat import Refutation, find_smaller_cover
-from allworlds.covers.set_cover import choose_cliques, fractional_packing
+from allworlds.covers.set_cover import choose_cliques, few_maximal_cliques, fractional_packing, maximal_cliques
 from allworlds.covers.tabu import improve, strangers_of
 from allworlds.foundation.errors import InvalidParameter
 from allworlds.graphs import FeedbackGraph
@@ -141,16 +138,16 @@ def test_sat_finds_a_cover_exactly_where_there_is_one(graph):
     pytest.importorskip("pysat")
     matrix = graph.adjacency()
     theta = verifiers.clique_cover_number(matrix)
-    there = Refutation(~matrix, independent_set(graph), theta).wait(Budget(60.0))
+    there = SatSearch(~matrix, independent_set(graph), theta).wait(Budget(60.0))
     assert verifiers.is_clique_cover(matrix, groups(np.unique(there.owner, return_inverse=True)[1]))
     if theta > 1:
-        assert Refutation(~matrix, independent_set(graph), theta - 1).wait(Budget(60.0)) == (None, True)
+        assert SatSearch(~matrix, independent_set(graph), theta - 1).wait(Budget(60.0)) == (None, True)
 
 
 @pytest.mark.parametrize("installed", [True, False])
 def test_a_smaller_cover_is_found_with_and_without_a_sat_solver(monkeypatch, installed):
     if not installed:
-        monkeypatch.setattr("allworlds.covers.sat.sat_is_installed", lambda: False)
+        monkeypatch.setattr("allworlds.covers.exact.sat_is_installed", lambda: False)
     for seed in range(5):
         graph = graphs.erdos_renyi(11, 0.5, seed=seed)
         theta = verifiers.clique_cover_number(graph.adjacency())
@@ -161,7 +158,7 @@ def test_a_smaller_cover_is_found_with_and_without_a_sat_solver(monkeypatch, ins
 def test_a_stopped_sat_solver_says_neither():
     pytest.importorskip("pysat")
     graph = graphs.erdos_renyi(90, 0.3, seed=0)
-    assert Refutation(~graph.adjacency(), independent_set(graph), 20).wait(Budget(0.0)) == (None, False)
+    assert SatSearch(~graph.adjacency(), independent_set(graph), 20).wait(Budget(0.0)) == (None, False)
 
 
 @given(random_graphs())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import networkx
 import numpy as np
 import pytest
@@ -10,7 +12,15 @@ from hypothesis import strategies as st
 
 import verifiers
 from allworlds import graphs
-from allworlds.covers.structure import chordal_cover, component_of, has_triangle, reduce_dominated, sees, two_sides
+from allworlds.covers.structure import (
+    chordal_cover,
+    component_of,
+    dominating_arms,
+    has_triangle,
+    reduce_graph,
+    sees,
+    two_sides,
+)
 from allworlds.graphs import FeedbackGraph
 
 
@@ -39,8 +49,8 @@ def test_triangles_are_found_where_networkx_has_some(graph):
 @given(random_graphs())
 def test_sides_exist_exactly_in_bipartite_graphs_and_no_edge_is_inside_one(graph):
     side = two_sides(*lists(graph))
-    assert (len(side) > 0) == networkx.is_bipartite(graph)
-    assert not len(side) or all(side[one] != side[other] for one, other in graph.edges)
+    assert (side is not None) == networkx.is_bipartite(graph)
+    assert side is None or all(side[one] != side[other] for one, other in graph.edges)
 
 
 @given(random_graphs())
@@ -77,10 +87,15 @@ def test_larger_chordal_and_interval_graphs_are_solved(seed):
         check_cover_and_arms(graph, *chordal_cover(*lists(graph)))
 
 
+def without_dominated(graph, work):
+    leader = dominating_arms(*lists(graph), work)
+    return leader, np.flatnonzero(leader == np.arange(len(leader)))
+
+
 @given(random_graphs())
 def test_putting_dominated_arms_aside_changes_no_cover_number(graph):
     matrix = FeedbackGraph.from_networkx(graph).adjacency()
-    leader, left = reduce_dominated(*lists(graph), work=10**6)
+    leader, left = without_dominated(graph, work=10**6)
     assert verifiers.clique_cover_number(matrix[np.ix_(left, left)]) == verifiers.clique_cover_number(matrix)
     assert np.isin(leader, left).all()
     rest = matrix[np.ix_(left, left)]
@@ -91,7 +106,7 @@ def test_putting_dominated_arms_aside_changes_no_cover_number(graph):
 
 @given(random_graphs())
 def test_arms_that_were_put_aside_fit_where_they_are_sent(graph):
-    leader, left = reduce_dominated(*lists(graph), work=10**6)
+    leader, left = without_dominated(graph, work=10**6)
     matrix = FeedbackGraph.from_networkx(graph).adjacency()
     place = {int(arm): k for k, arm in enumerate(left)}
     rest = networkx.convert_node_labels_to_integers(graph.subgraph(left.tolist()), ordering="sorted")
@@ -102,6 +117,29 @@ def test_arms_that_were_put_aside_fit_where_they_are_sent(graph):
 
 def test_work_that_runs_out_leaves_a_right_answer():
     graph = networkx.path_graph(10)
-    leader, left = reduce_dominated(*lists(graph), work=3)
+    leader, left = without_dominated(graph, work=3)
     assert 5 < len(left) < 10
     assert all(graph.has_edge(arm, int(to)) or arm == to for arm, to in enumerate(leader))
+
+
+@given(random_graphs(), st.sampled_from([None, 0, 1, 2]))
+def test_a_reduced_graph_has_parts_without_an_edge_between_them(graph, most_parts):
+    leader, parts = reduce_graph(*lists(graph), most_parts)
+    left = without_dominated(graph, work=10**6)[1]
+    assert np.sort(np.concatenate(parts)).tolist() == left.tolist()
+    assert leader.tolist() == dominating_arms(*lists(graph), 10**6).tolist()
+    for one, other in combinations(parts, 2):
+        assert not any(graph.has_edge(int(arm), int(there)) for arm in one for there in other)
+    rest = graph.subgraph(left.tolist())
+    components = sum(len(component) > 1 for component in networkx.connected_components(rest))
+    isolated = any(len(component) == 1 for component in networkx.connected_components(rest))
+    allowed = components if most_parts is None else min(components, most_parts + 1)
+    assert len(parts) == allowed + isolated
+
+
+@given(random_graphs())
+def test_a_reduced_graph_keeps_cover_and_independence_number(graph):
+    matrix = FeedbackGraph.from_networkx(graph).adjacency()
+    parts = reduce_graph(*lists(graph)).parts
+    for number in (verifiers.clique_cover_number, verifiers.independence_number):
+        assert sum(number(matrix[np.ix_(arms, arms)]) for arms in parts) == number(matrix)

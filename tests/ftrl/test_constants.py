@@ -213,7 +213,7 @@ def test_a_baseline_share_is_a_number_from_0_to_1(share):
 
 @pytest.mark.parametrize("horizon", [0, -1, 1.5, 7.0, True, "7", None, NAN, np.float64(3.0)])
 def test_a_horizon_is_a_positive_integer(cover, horizon):
-    with pytest.raises(InvalidParameter, match=r"horizon must be an integer of at least 1, but .* came"):
+    with pytest.raises(InvalidParameter, match=r"horizon is .*; expected an integer of at least 1"):
         Constants.paper(cover, horizon)
 
 

@@ -203,7 +203,10 @@ def test_constants_of_another_cover_are_refused() -> None:
 def test_a_graph_in_place_of_its_cover_is_refused_with_the_way_out() -> None:
     graph = aw.graphs.bandit(3)
     constants = aw.Constants.sharp(aw.clique_cover(graph))
-    with pytest.raises(InvalidParameter, match=r"FeedbackGraph came; allworlds.clique_cover\(graph\)"):
+    with pytest.raises(
+        InvalidParameter,
+        match=r"cover is of type FeedbackGraph; expected a CliqueCover",
+    ):
         aw.solve_ftrl(graph, np.zeros(3), 1.0, constants)
     with pytest.raises(InvalidParameter, match="constants is NoneType"):
         aw.solve_ftrl(aw.clique_cover(graph), np.zeros(3), 1.0, None)

@@ -48,9 +48,9 @@ def test_every_listed_example_makes_a_graph(name):
         ("data/x", "file:data/x reads a graph from a file"),
         ("disjoint-cliques", "takes a number of cliques and their size"),
         ("disjoint-cliques:n_cliques=2", "takes a number of cliques and their size"),
-        ("bandit:0", "n must be an integer of at least 1"),
+        ("bandit:0", "n is 0; expected an integer of at least 1"),
         ("erdos-renyi:10", "lacks p and seed"),
-        ("erdos-renyi:10,p=2,seed=0", "p must be a finite number from 0 to 1"),
+        ("erdos-renyi:10,p=2,seed=0", "p is 2.0; expected a number from 0 to 1"),
         ("file:/nowhere/graph.txt", "there is no file '/nowhere/graph.txt'"),
     ],
 )

@@ -196,7 +196,7 @@ def test_what_is_no_cover_or_no_number_is_refused():
     cover = clique_cover(graphs.cycle(5))
     with pytest.raises(InvalidParameter, match="a CliqueCover was expected"):
         AAEAlphaSample(graphs.cycle(5), 100)
-    with pytest.raises(InvalidParameter, match=r"horizon is 1\.5; expected a whole number of at least 1"):
+    with pytest.raises(InvalidParameter, match=r"horizon is 1\.5; expected an integer of at least 1"):
         AAEAlphaSample(cover, 1.5)
     for scale in (0.0, math.inf, math.nan, "1"):
         with pytest.raises(InvalidParameter, match="expected a finite number above 0"):

@@ -11,14 +11,6 @@ from allworlds.foundation.errors import InvalidParameter
 from allworlds.theory import arguments
 
 
-def test_a_clique_is_a_whole_number_from_the_first_to_the_last() -> None:
-    assert arguments.checked_clique(0, 3) == 0
-    assert arguments.checked_clique(np.int64(2), 3) == 2
-    for wrong in (-1, 3, 1.0, True, None):
-        with pytest.raises(InvalidParameter, match="a clique from 0 to 2"):
-            arguments.checked_clique(wrong, 3)
-
-
 def test_sizes_are_positive_integers_in_one_row() -> None:
     assert arguments.checked_sizes([1, 4]).tolist() == [1, 4]
     assert arguments.checked_sizes(np.array([3], dtype=np.uint8)).tolist() == [3]
@@ -39,10 +31,10 @@ def test_a_play_is_a_distribution_in_every_round_up_to_rounding() -> None:
         ([[1.0 + 1e-9, -1e-9]], [0.0]),
         ([[0.5, 0.5], [0.5, 0.6]], [0.0, 0.0]),
     ):
-        with pytest.raises(InvalidParameter, match="no distribution"):
+        with pytest.raises(InvalidParameter, match="is not a distribution"):
             arguments.checked_play(mass, others, 0)
     for others in ([0.5 + 2e-6], [-1e-9]):
-        with pytest.raises(InvalidParameter, match="others leaves 0"):
+        with pytest.raises(InvalidParameter, match="others is below 0"):
             arguments.checked_play([[0.5, 0.5]], others, 0)
 
 
@@ -57,7 +49,7 @@ def test_the_shapes_of_a_play_belong_together() -> None:
             arguments.checked_play(mass, others, 0)
     with pytest.raises(InvalidParameter, match="2 columns but there are 3"):
         arguments.checked_play([[0.5, 0.5]], [0.0], 0, n_cliques=3)
-    with pytest.raises(InvalidParameter, match="a clique from 0 to 1"):
+    with pytest.raises(InvalidParameter, match="best_clique is 2; expected an integer from 0 to 1"):
         arguments.checked_play([[0.5, 0.5]], [0.0], 2)
 
 
@@ -73,30 +65,3 @@ def test_gaps_go_from_zero_to_one() -> None:
     for wrong in ([0.0], [0.0, 1.0 + 1e-9], [-1e-9, 0.5], [math.nan, 0.5]):
         with pytest.raises(InvalidParameter, match="2 numbers from 0 to 1"):
             arguments.checked_gaps(wrong, 2)
-    assert arguments.checked_gap(0) == 0.0
-    assert arguments.checked_gap(1.0) == 1.0
-    for one in (-1e-9, 1.0 + 1e-9, math.nan, True, "a", None):
-        with pytest.raises(InvalidParameter, match=r"largest_gap is .*; expected a number from 0 to 1"):
-            arguments.checked_gap(one)
-
-
-def test_corruption_is_finite_and_not_negative() -> None:
-    assert arguments.checked_corruption(0) == 0.0
-    assert arguments.checked_corruption(2.5) == 2.5
-    for wrong in (-1e-9, math.inf, math.nan, True, "a", None):
-        with pytest.raises(InvalidParameter, match="a finite number of at least 0"):
-            arguments.checked_corruption(wrong)
-
-
-def test_a_floor_is_above_zero_and_leaves_room_for_every_arm() -> None:
-    assert arguments.checked_floor(0.25, 4) == 0.25
-    assert arguments.checked_floor(1e-300, 4) == 1e-300
-    for wrong in (0.0, -0.1, 0.25 + 1e-9, math.nan, "a"):
-        with pytest.raises(InvalidParameter, match="a floor above 0 and at most 1/4"):
-            arguments.checked_floor(wrong, 4)
-
-
-def test_a_count_is_a_whole_number_of_at_least_one() -> None:
-    assert arguments.count(1, "horizon") == 1
-    with pytest.raises(InvalidParameter, match="horizon"):
-        arguments.count(0, "horizon")

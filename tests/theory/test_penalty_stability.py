@@ -138,7 +138,7 @@ def test_lemma_4s_right_side_is_its_formula() -> None:
 
 @pytest.mark.parametrize("gamma", [0.0, -0.1, math.nan, 0.6, "a"])
 def test_lemma_4_refuses_what_is_no_floor(gamma: object) -> None:
-    with pytest.raises(InvalidParameter, match="a floor above 0 and at most 1/2"):
+    with pytest.raises(InvalidParameter, match=r"a number above 0 and at most 0\.5"):
         lemma_4(np.full((1, 2), 0.5), cover_of([1, 1]), 0, gamma)
 
 

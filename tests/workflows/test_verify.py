@@ -118,7 +118,7 @@ def test_an_unknown_scale_is_refused_at_once(scale) -> None:
 
 @pytest.mark.parametrize("seed", [-1, 1.5, "a", None, True])
 def test_a_seed_that_is_no_count_is_refused_at_once(seed) -> None:
-    with pytest.raises(InvalidParameter, match=r"seed must be an integer of at least 0, but .* came"):
+    with pytest.raises(InvalidParameter, match=r"seed is .*; expected an integer of at least 0"):
         verify(seed=seed)
 
 

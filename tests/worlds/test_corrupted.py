@@ -198,13 +198,13 @@ class Nothing(Reactive):
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda w: corrupted(w, -1), "budget is -1; expected a number of at least 0"),
+        (lambda w: corrupted(w, -1), "budget is -1; expected a finite number of at least 0"),
         (lambda w: corrupted(w, float("inf")), "budget is inf; expected a finite number"),
         (lambda w: corrupted(w, float("nan")), "budget is nan"),
         (lambda w: corrupted(w, "much"), "budget is 'much'"),
         (lambda w: corrupted(w, 1, "bribe"), "attack is 'bribe'; expected one of flip, best-worst"),
-        (lambda w: corrupted(w, 1, "decoy-best", decoy=N_ARMS), f"no arm {N_ARMS}"),
-        (lambda w: corrupted(w, 1, "periodic", period=0), "period is 0; expected a whole number"),
+        (lambda w: corrupted(w, 1, "decoy-best", decoy=N_ARMS), f"decoy is {N_ARMS}; expected an integer from 0 to"),
+        (lambda w: corrupted(w, 1, "periodic", period=0), "period is 0; expected an integer"),
         (lambda w: corrupted(corrupted(w, 1), 1), "is corrupted already; expected a clean world"),
         (lambda w: corrupted(Nothing(), 1), "world is a Nothing; expected a world"),
     ],

@@ -99,12 +99,12 @@ def test_all_worlds_have_one_compiled_type():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda w: w.loss(1, 0, 0), "round is 0; expected a whole number of at least 1"),
+        (lambda w: w.loss(1, 0, 0), "round is 0; expected an integer of at least 1"),
         (lambda w: w.loss(1, 1.5, 0), "round is 1.5"),
         (lambda w: w.loss(1, 3, 0), "there is no round 3; 'recorded' has 2 recorded rounds"),
-        (lambda w: w.loss(1, 1, 2), "no arm 2; the arms are 0 to 1"),
-        (lambda w: w.clean_loss(1, 1, -1), "no arm -1"),
-        (lambda w: w.mean(1, True), "no arm True"),
+        (lambda w: w.loss(1, 1, 2), "arm is 2; expected an integer from 0 to 1"),
+        (lambda w: w.clean_loss(1, 1, -1), "arm is -1; expected"),
+        (lambda w: w.mean(1, True), "arm is True; expected"),
         (lambda w: w.loss(-1, 1, 0), "seed is -1"),
         (lambda w: w.loss(1, 2, 0, horizon=1), "round 2 is after the horizon, 1"),
         (lambda w: w.loss(1, 1, 0, horizon=3), "there is no round 3"),

@@ -24,9 +24,10 @@ from numpy.typing import NDArray
 
 from allworlds.agents.files import as_path, read_file, write_file
 from allworlds.agents.values import as_numbers, check_range, few, scale_losses
-from allworlds.covers.cover_files import cover_from_data, cover_to_data
-from allworlds.foundation.checks import Label, is_whole, whole_number
+from allworlds.covers.cover import cover_from_data, cover_to_data
+from allworlds.foundation.checks import is_whole, whole
 from allworlds.foundation.errors import AllWorldsError, InvalidLosses, InvalidParameter, InvalidState, UnknownDecision
+from allworlds.graphs.graph import Label
 from allworlds.kernels.random import STREAM_AGENT, as_seed, uniform_pair
 from allworlds.learners import BY_NAME, Learner
 
@@ -230,11 +231,11 @@ class Agent:
         learner = kind.from_settings(cover_from_data(data["cover"]), data["settings"])
         agent = cls(learner, data["seed"], reward=data["reward"], low=data["low"], high=data["high"])
         agent._state = learner.unpack({name: np.asarray(array) for name, array in data["state"].items()})
-        agent._next_id = whole_number(data["next_id"], "next_id", error=InvalidState)
+        agent._next_id = whole("next_id", data["next_id"], error=InvalidState)
         for id, fields in data["pending"]:
             ticket = learner.ticket(fields)
             learner.check_ticket(ticket)
-            if not 1 <= whole_number(id, "a decision's id", error=InvalidState) < agent._next_id:
+            if not 1 <= whole("a decision's id", id, error=InvalidState) < agent._next_id:
                 raise InvalidState(f"decision {id} is pending, but the next id is {agent._next_id}")
             agent._pending[id] = (agent._as_decision(id, ticket), ticket)
         return agent

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from allworlds.foundation.checks import flag, shorten
 from allworlds.foundation.errors import InvalidLosses, InvalidParameter
 from allworlds.kernels.jit import lean_jit
 
@@ -32,8 +33,7 @@ def as_numbers(values: Any) -> NDArray[np.float64]:
 
 def check_range(reward: bool, low: float, high: float) -> None:
     """Refuse what is no range of values."""
-    if not isinstance(reward, bool | np.bool_):
-        raise InvalidParameter(f"reward is {reward!r}; expected True or False")
+    flag("reward", reward)
     if not (_is_number(low) and _is_number(high) and low < high and math.isfinite(float(high) - float(low))):
         raise InvalidParameter(f"the range is {low!r} to {high!r}; expected two finite numbers, low < high")
 
@@ -52,13 +52,8 @@ def few(values: Any) -> str:
     try:
         listed = list(values)
     except TypeError:
-        return _short(values)
-    return "[" + ", ".join(_short(value) for value in listed[:5]) + (", …]" if len(listed) > 5 else "]")
-
-
-def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 40 else text[:37] + "..."
+        return shorten(values, 40)
+    return "[" + ", ".join(shorten(value, 40) for value in listed[:5]) + (", …]" if len(listed) > 5 else "]")
 
 
 # --- kernels --------------------------------------------------------------------------------------------

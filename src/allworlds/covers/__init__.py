@@ -10,12 +10,10 @@ from allworlds.covers.certificate import (
     Part,
     PartByPart,
 )
-from allworlds.covers.cover import CliqueCover
-from allworlds.covers.cover_files import read_cover, write_cover
+from allworlds.covers.cover import CliqueCover, read_cover, write_cover
 from allworlds.covers.covering import clique_cover
-from allworlds.covers.directed import observability, weak_domination
 from allworlds.covers.independence import independent_set
-from allworlds.covers.numbers import fractional_cover, independence_number
+from allworlds.covers.numbers import fractional_cover, independence_number, observability, weak_domination
 
 __all__ = [
     "CliqueCover",

@@ -1,6 +1,6 @@
-"""What a search may spend: seconds if a limit was given, and else a fixed amount of work.
+"""How much a search may do: seconds if a time limit was given, otherwise a fixed amount of work.
 
-Without a limit the same graph always gets the same cover, on every machine: work is counted, not timed.
+Without a time limit, the same graph gets the same cover on every machine, because work is counted and not time.
 """
 
 from __future__ import annotations
@@ -9,30 +9,28 @@ import math
 import time
 from typing import Any
 
-import numpy as np
-
-from allworlds.foundation.errors import InvalidParameter
+from allworlds.foundation.checks import real
 
 UNLIMITED = 1 << 60
 
 
 class Budget:
-    """Counts down the seconds, if they are limited, and says how much work is allowed.
+    """The seconds that are left, if time is limited, and how much work is allowed.
 
     >>> Budget(60.0).spent(), Budget().spent()
     (False, False)
     """
 
     TABU_WORK = 1_500_000_000
-    """Numbers that tabu search looks at for one number of cliques where time is not limited: under a second."""
+    """Numbers that tabu search reads for one number of cliques without a time limit: under a second."""
     TABU_STEPS = 100_000
-    """Moves of tabu search for one number of cliques, at most, where time is not limited."""
+    """Moves of tabu search, at most, for one number of cliques without a time limit."""
     NODE_WORK = 20_000_000
-    """Nodes of a search tree times arms where time is not limited: about a second."""
+    """Nodes of a search tree times arms without a time limit: about a second."""
     PASSES = 20
-    """Passes of iterated greedy where time is not limited."""
+    """Passes of iterated greedy without a time limit."""
     CHUNKS = 100
-    """Looks at the clock a budget of work."""
+    """How often the clock is read in an amount of work."""
 
     def __init__(self, seconds: float | None = None, *, counted: bool = False) -> None:
         self.started = time.monotonic()
@@ -47,23 +45,23 @@ class Budget:
     def left(self) -> float:
         """Seconds left; infinite where time is not limited."""
         if self.seconds is None:
-            return float("inf")
+            return math.inf
         return max(0.0, self.started + self.seconds - time.monotonic())
 
     def spent(self) -> bool:
-        """Whether nothing is left."""
+        """Whether no time is left."""
         return self.left() <= 0.0
 
-    def share(self, part: float) -> Budget:
-        """A budget of a part of the seconds that are left, or the same work where time is not limited.
+    def share(self, fraction: float) -> Budget:
+        """A budget of a fraction of the seconds left; without a time limit, of the same work.
 
         >>> 9.0 < Budget(20.0).share(0.5).left() <= 10.0
         True
         """
-        return Budget(self.left() * part if self.timed else None, counted=self.counted)
+        return Budget(self.left() * fraction if self.timed else None, counted=self.counted)
 
     def counting(self) -> Budget:
-        """The same seconds, but work is limited, too, as it is without a time limit.
+        """The same seconds, with work limited as it is without a time limit.
 
         >>> Budget(60.0).counting().passes() == Budget().passes() < Budget(60.0).passes()
         True
@@ -75,7 +73,7 @@ class Budget:
         return UNLIMITED if not self.counted else min(self.TABU_STEPS, max(1000, self.TABU_WORK // (20 * n_arms)))
 
     def tabu_chunk(self, n_arms: int) -> int:
-        """The moves between two looks at the clock."""
+        """The moves between two readings of the clock."""
         return max(100, self.TABU_WORK // (20 * n_arms * self.CHUNKS))
 
     def nodes(self, n_arms: int) -> int:
@@ -83,7 +81,7 @@ class Budget:
         return UNLIMITED if not self.counted else max(1000, self.NODE_WORK // n_arms)
 
     def node_chunk(self, n_arms: int) -> int:
-        """The nodes between two looks at the clock."""
+        """The nodes between two readings of the clock."""
         return max(100, self.NODE_WORK // (n_arms * self.CHUNKS))
 
     def passes(self) -> int:
@@ -92,9 +90,6 @@ class Budget:
 
 
 def check_time_limit(time_limit: Any) -> None:
-    """Refuse what is no positive number of seconds; None stands for no limit."""
-    if time_limit is None:
-        return
-    number = isinstance(time_limit, int | float | np.integer | np.floating) and not isinstance(time_limit, bool)
-    if not number or math.isnan(time_limit) or time_limit <= 0:
-        raise InvalidParameter(f"time_limit must be None or a positive number of seconds, but {time_limit!r} came")
+    """Raise :class:`InvalidParameter` unless ``time_limit`` is None or a positive number of seconds."""
+    if time_limit is not None and time_limit != math.inf:
+        real("time_limit", time_limit, above=0)

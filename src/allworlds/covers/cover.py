@@ -1,41 +1,48 @@
-"""A partition of the arms into cliques, which checks itself."""
+"""Clique covers: a partition of the arms into cliques that checks itself, and the file that stores it."""
 
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterable
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from allworlds.covers.certificate import Certificate
-from allworlds.foundation.checks import Ints, flatten_cliques, frozen, integers, whole_number
-from allworlds.foundation.errors import AllWorldsError, InvalidCover, InvalidParameter
-from allworlds.graphs.graph import FeedbackGraph, check_graph
+from allworlds.covers.certificate import Certificate, certificate_from_data
+from allworlds.foundation.checks import Error, Ints, frozen, integers, whole
+from allworlds.foundation.errors import InvalidCover, InvalidParameter
+from allworlds.foundation.files import write_atomic
+from allworlds.graphs.files import COVER_FORMAT, graph_from_data, graph_to_data, read_cover_data
+from allworlds.graphs.graph import FeedbackGraph, check_graph, flatten_cliques
 from allworlds.graphs.storage import group_arms
+
+Groups: TypeAlias = tuple[Ints, Ints, Ints]
+"""Owner, order and starts, as :func:`group_arms` gives them."""
 
 
 class CliqueCover:
-    """The arms of a graph, each in exactly one clique: whoever picks an arm sees its whole clique.
+    """A partition of the arms into cliques: whoever chooses an arm sees its whole clique.
 
-    The regret of the Tsallis-Shannon learner grows with the number of cliques, so few are better. A cover
-    that exists is valid: building one checks that every arm is in one clique and that the members of a clique
-    are neighbours. With ``lower_bound`` it says how few cliques there can be, and with ``certificate`` why. A cover
-    never changes; its arrays are read-only.
+    The regret of the Tsallis-Shannon learner grows with the number of cliques, so a cover with few is better. The
+    constructor raises :class:`InvalidCover` unless the cliques partition the arms and the arms of each clique see each
+    other. ``lower_bound`` says how many cliques every cover needs, and ``certificate`` proves it. A cover is immutable;
+    its arrays are read-only.
 
     Parameters
     ----------
     graph:
-        The graph that is covered.
+        The graph to cover.
     cliques:
         Lists of arms. Clique k is the k-th list.
     lower_bound:
-        A number of cliques that every cover of the graph needs, if one is known.
+        A number of cliques that every cover of the graph needs, if known.
     method:
-        A word on where the cover comes from.
+        How the cover was found.
     certificate:
-        What proves the lower bound; without ``lower_bound``, its bound is taken. It is not checked here, because
-        that can take long: ``cover.certificate.check(graph)`` does it.
+        A proof of the lower bound, which it replaces if that is not given. It is not checked here, because that can
+        take long; ``cover.certificate.check(graph)`` does.
 
     Examples
     --------
@@ -77,7 +84,7 @@ class CliqueCover:
         _check_partition(members, number, graph.n_arms)
         owner = np.empty(graph.n_arms, dtype=np.int64)
         owner[members] = number
-        self._fill(graph, *group_arms(owner, len(lengths)), lower_bound, method, certificate)
+        self._fill(graph, group_arms(owner, len(lengths)), lower_bound, method, certificate)
         _check_cliques(self)
 
     @classmethod
@@ -90,34 +97,29 @@ class CliqueCover:
         method: str = "given",
         certificate: Certificate | None = None,
     ) -> CliqueCover:
-        """The cover in which arm i belongs to clique ``owner[i]``, (n_arms,); quick for a million arms.
+        """The cover in which arm i belongs to clique ``owner[i]``, (n_arms,); fast for a million arms.
 
         >>> CliqueCover.from_owner(FeedbackGraph(3, [(0, 2)]), [0, 1, 0]).cliques
         (array([0, 2]), array([1]))
         """
         check_graph(graph, InvalidCover)
-        owners = integers(owner, "owner", InvalidCover)
+        owners = integers("owner", owner, InvalidCover)
         if owners.shape != (graph.n_arms,):
-            raise InvalidCover(
-                f"owner must name a clique for each of {graph.n_arms} arms, but shape {owners.shape} came"
-            )
-        if owners.min() < 0 or owners.max() >= graph.n_arms:
-            wrong = owners.min() if owners.min() < 0 else owners.max()
-            raise InvalidCover(
-                f"owner names clique {wrong}, but {graph.n_arms} arms have room for cliques "
-                f"0 to {graph.n_arms - 1} only"
-            )
+            raise InvalidCover(f"owner has shape {owners.shape}; expected a clique for each of {graph.n_arms} arms")
+        wrong = owners[(owners < 0) | (owners >= graph.n_arms)]
+        if wrong.size:
+            raise InvalidCover(f"owner contains {wrong[0]}; expected cliques from 0 to {graph.n_arms - 1}")
         n_cliques = int(owners.max()) + 1
         empty = np.flatnonzero(np.bincount(owners, minlength=n_cliques) == 0)
         if empty.size:
-            raise InvalidCover(f"clique {empty[0]} is empty; number the cliques 0 to K - 1 without gaps")
+            raise InvalidCover(f"clique {empty[0]} is empty; expected cliques numbered 0 to K - 1 without gaps")
         cover = cls._trusted(graph, *group_arms(owners, n_cliques), lower_bound, method, certificate)
         _check_cliques(cover)
         return cover
 
     @classmethod
     def singletons(cls, graph: FeedbackGraph) -> CliqueCover:
-        """Every arm alone: the cover that ignores what else can be seen.
+        """Every arm in a clique of its own, as if the graph had no edges.
 
         >>> CliqueCover.singletons(FeedbackGraph(3, [(0, 2)])).n_cliques
         3
@@ -132,31 +134,21 @@ class CliqueCover:
         owner: Ints,
         order: Ints,
         starts: Ints,
-        lower_bound: int | None,
+        bound: int | None,
         method: str,
-        certificate: Certificate | None = None,
+        proof: Certificate | None = None,
     ) -> CliqueCover:
-        """A cover known to be valid, around arrays that are not copied."""
+        """A cover that is known to be valid, around arrays that are not copied; pickles call it, old ones too."""
         cover = cls.__new__(cls)
-        cover._fill(graph, owner, order, starts, lower_bound, method, certificate)
+        cover._fill(graph, (owner, order, starts), bound, method, proof)
         return cover
 
     def _fill(
-        self,
-        graph: FeedbackGraph,
-        owner: Ints,
-        order: Ints,
-        starts: Ints,
-        lower_bound: int | None,
-        method: str,
-        certificate: Certificate | None = None,
+        self, graph: FeedbackGraph, groups: Groups, bound: int | None, method: str, proof: Certificate | None
     ) -> None:
-        self._graph = graph
-        self._owner, self._order, self._starts = frozen(owner), frozen(order), frozen(starts)
-        self._lower_bound = _checked_bound(lower_bound, certificate, len(starts) - 1)
-        self._method = method
-        self._certificate = certificate
-        self._cliques = None
+        self._graph, self._method, self._certificate, self._cliques = graph, method, proof, None
+        self._owner, self._order, self._starts = (frozen(array) for array in groups)
+        self._lower_bound = _checked_bound(bound, proof, self.n_cliques)
 
     @property
     def graph(self) -> FeedbackGraph:
@@ -180,7 +172,7 @@ class CliqueCover:
 
     @property
     def order(self) -> Ints:
-        """The arms sorted by clique, then by number, (n_arms,): a clique is contiguous here."""
+        """The arms sorted by clique, then by number, (n_arms,), so that cliques are contiguous."""
         return self._order
 
     @property
@@ -195,7 +187,7 @@ class CliqueCover:
 
     @property
     def cliques(self) -> tuple[Ints, ...]:
-        """The sorted arms of each clique; made when first asked for."""
+        """The sorted arms of each clique."""
         if self._cliques is None:
             ends = self._starts.tolist()
             self._cliques = tuple(self._order[ends[k] : ends[k + 1]] for k in range(self.n_cliques))
@@ -203,7 +195,7 @@ class CliqueCover:
 
     @property
     def lower_bound(self) -> int | None:
-        """A number of cliques that every cover of this graph needs, or None where none is known."""
+        """A number of cliques that every cover of this graph needs, or None if unknown."""
         return self._lower_bound
 
     @property
@@ -213,12 +205,12 @@ class CliqueCover:
 
     @property
     def method(self) -> str:
-        """Where the cover comes from."""
+        """How the cover was found."""
         return self._method
 
     @property
     def certificate(self) -> Certificate | None:
-        """What proves the lower bound, or None where nothing is known."""
+        """The proof of the lower bound, or None."""
         return self._certificate
 
     def digest(self) -> str:
@@ -231,7 +223,7 @@ class CliqueCover:
         return self.n_cliques
 
     def __eq__(self, other: object) -> bool:
-        """Equal graphs, cut in equal cliques of equal numbers; the certificate does not enter."""
+        """Whether graphs, cliques and their numbers are equal; certificates are not compared."""
         if not isinstance(other, CliqueCover):
             return NotImplemented
         return self._graph == other._graph and np.array_equal(self._owner, other._owner)
@@ -246,8 +238,8 @@ class CliqueCover:
         return f"CliqueCover({arms} in {cliques}{known}, {self._method})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        arrays = (self._owner, self._order, self._starts)
-        return CliqueCover._trusted, (self._graph, *arrays, self._lower_bound, self._method, self._certificate)
+        groups = (self._owner, self._order, self._starts)
+        return CliqueCover._trusted, (self._graph, *groups, self._lower_bound, self._method, self._certificate)
 
 
 def _checked_bound(lower_bound: int | None, certificate: Certificate | None, n_cliques: int) -> int | None:
@@ -257,29 +249,25 @@ def _checked_bound(lower_bound: int | None, certificate: Certificate | None, n_c
         lower_bound = certificate.bound
     elif certificate is not None and certificate.bound != lower_bound:
         raise InvalidCover(
-            f"lower_bound is {lower_bound}, but the certificate proves {certificate.bound}; leave lower_bound out"
+            f"lower_bound is {lower_bound}; expected {certificate.bound}, which the certificate proves; leave it out"
         )
-    bound = whole_number(lower_bound, "lower_bound", error=InvalidCover)
-    if bound > n_cliques:
-        raise InvalidCover(f"lower_bound is {bound}, but this cover has only {n_cliques} cliques; one of both is wrong")
-    return bound
+    return whole("lower_bound", lower_bound, at_most=n_cliques, error=InvalidCover)
 
 
 def _check_partition(members: Ints, number: Ints, n_arms: int) -> None:
-    """Every arm in exactly one clique: ``members[t]`` is an arm of clique ``number[t]``."""
+    """Raise :class:`InvalidCover` unless each arm occurs once; ``members[t]`` is in clique ``number[t]``."""
     times = np.bincount(members, minlength=n_arms)
     missing = np.flatnonzero(times == 0)
     if missing.size:
-        raise InvalidCover(f"arm {missing[0]} is in no clique; add it to one, or as a clique of its own")
+        raise InvalidCover(f"arm {missing[0]} is in no clique; expected each arm in exactly one clique")
     repeated = np.flatnonzero(times > 1)
     if repeated.size:
         first, second = number[members == repeated[0]][:2]
         where = f"twice in clique {first}" if first == second else f"in cliques {first} and {second}"
-        raise InvalidCover(f"arm {repeated[0]} is {where}; every arm belongs to exactly one clique, once")
+        raise InvalidCover(f"arm {repeated[0]} is {where}; expected each arm in exactly one clique, once")
 
 
 def _check_cliques(cover: CliqueCover) -> None:
-    """The arms of each clique are neighbours."""
     strangers = cover.graph._storage.find_strangers(cover.owner, cover.order, cover.starts)
     if strangers is not None:
         one, other = sorted(strangers)
@@ -289,9 +277,64 @@ def _check_cliques(cover: CliqueCover) -> None:
         )
 
 
-def check_cover(cover: object, error: type[AllWorldsError] = InvalidParameter) -> None:
-    """Refuse what is no cover; a graph in its place is the likeliest slip."""
+def check_cover(cover: object, error: Error = InvalidParameter) -> None:
+    """Raise ``error`` unless ``cover`` is a :class:`CliqueCover`."""
     if not isinstance(cover, CliqueCover):
         raise error(
-            f"a CliqueCover was expected, but {type(cover).__name__} came; allworlds.clique_cover(graph) computes one"
+            f"cover is of type {type(cover).__name__}; expected a CliqueCover; "
+            "allworlds.clique_cover(graph) computes one"
         )
+
+
+def write_cover(cover: CliqueCover, path: str | Path) -> Path:
+    """Write a cover with its graph and certificate as JSON, atomically; :func:`read_cover` reads it.
+
+    >>> import tempfile
+    >>> from allworlds.covers import clique_cover
+    >>> from allworlds.graphs import cycle
+    >>> file = write_cover(clique_cover(cycle(5)), Path(tempfile.mkdtemp()) / "cover.json")
+    >>> read_cover(file)
+    CliqueCover(5 arms in 3 cliques, at least 3 needed, matching)
+    """
+    file = Path(path)
+    summary = {"format": COVER_FORMAT, "n_cliques": cover.n_cliques, "is_minimum": cover.is_minimum}
+    text = json.dumps(summary | cover_to_data(cover), default=lambda array: array.tolist()) + "\n"
+    try:
+        write_atomic(file, text.encode())
+    except OSError as error:
+        raise InvalidCover(f"cannot write '{file}': {error.strerror}; try another folder") from None
+    return file
+
+
+def read_cover(path: str | Path) -> CliqueCover:
+    """The cover in a file of :func:`write_cover`.
+
+    The cover is checked, but not its certificate, which can take long: ``cover.certificate.check(cover.graph)`` does.
+    """
+    data = read_cover_data(path)
+    try:
+        return cover_from_data(data)
+    except (KeyError, TypeError) as error:
+        raise InvalidCover(f"'{path}' is damaged: {error}; write it again") from None
+
+
+def cover_to_data(cover: CliqueCover) -> dict[str, Any]:
+    """The cover with its graph as numbers, arrays and strings."""
+    return {
+        "graph": graph_to_data(cover.graph),
+        "owner": cover.owner,
+        "lower_bound": cover.lower_bound,
+        "method": cover.method,
+        "certificate": None if cover.certificate is None else cover.certificate.to_data(),
+    }
+
+
+def cover_from_data(data: dict[str, Any]) -> CliqueCover:
+    """The inverse of :func:`cover_to_data`, which checks the cover again; data of old versions has no certificate."""
+    return CliqueCover.from_owner(
+        graph_from_data(data["graph"]),
+        np.asarray(data["owner"], dtype=np.int64),
+        lower_bound=data["lower_bound"],
+        method=data["method"],
+        certificate=certificate_from_data(data.get("certificate")),
+    )

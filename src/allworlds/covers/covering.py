@@ -1,4 +1,4 @@
-"""Finding a cover with few cliques, and a proof of how few there can be."""
+"""Finding a cover with few cliques, and a proof of how many every cover needs."""
 
 from __future__ import annotations
 
@@ -10,24 +10,22 @@ import numpy as np
 
 from allworlds.covers.budget import Budget, check_time_limit
 from allworlds.covers.certificate import Certificate, IndependentArms, Part, PartByPart
-from allworlds.covers.cover import CliqueCover
-from allworlds.covers.greedy import cover_in_order
-from allworlds.covers.rebalancing import rebalance
-from allworlds.covers.searching import METHODS, Best, begin, search
-from allworlds.covers.structure import chordal_cover, component_of, reduce_dominated
+from allworlds.covers.cover import CliqueCover, read_cover
+from allworlds.covers.greedy import cover_in_order, rebalance
+from allworlds.covers.searching import METHODS, BestCover, first_cover, search
+from allworlds.covers.structure import chordal_cover, reduce_graph
 from allworlds.foundation.checks import Ints
 from allworlds.foundation.errors import InvalidParameter
 from allworlds.foundation.specs import nearest
+from allworlds.graphs.by_name import graph_spec, make_graph
 from allworlds.graphs.graph import FeedbackGraph, check_graph
 from allworlds.graphs.storage import DisjointCliques, induced
 
 Objective: TypeAlias = Literal["cliques"] | Callable[[int], float]
 
 INTERRUPTED = "interrupted"
-REDUCTION_WORK = 60_000_000
-"""Looks at pairs of arms while dominated arms are put aside: a second or two."""
 MOST_COMPONENTS = 1000
-"""Components that are searched one by one; smaller ones beyond that go together."""
+"""Components that are searched one by one; the smaller ones are searched together."""
 
 
 def clique_cover(
@@ -37,31 +35,31 @@ def clique_cover(
     method: str = "auto",
     objective: Objective = "cliques",
 ) -> CliqueCover:
-    """A partition of the arms into few cliques, with a proof of how few there can be.
+    """A partition of the arms into few cliques, with a proof of how many every cover needs.
 
-    The fewest possible is NP-hard to find, and any valid cover keeps the learner's guarantee, with its own number of
-    cliques. Disjoint cliques are read off; chordal graphs (so interval graphs and forests) and graphs without
-    triangles are solved exactly. Elsewhere, arms that fit into another arm's clique whatever it is are put aside, and
-    each component that is left is searched: DSATUR [Brélaz 1979], tabu search, branch and bound, and, if there is a
-    time limit and the extra ``covers`` is installed, a SAT solver and set cover by HiGHS.
+    To find the fewest is NP-hard; any valid cover keeps the learner's guarantee, with its own number of cliques.
+    Disjoint cliques are read off. Chordal graphs (such as interval graphs and forests) and graphs without triangles are
+    solved exactly. In other graphs, arms that fit into another arm's clique whatever it is are put aside, and each
+    component of the rest is searched: by DSATUR [Brélaz 1979], tabu search, branch and bound and, with a time limit,
+    set cover by HiGHS and a SAT solver (with the extra ``covers``).
 
-    Without a time limit, work is counted and not time: the same graph gets the same cover, every time and everywhere,
-    within seconds. With one, the answer is the best found until then. Ctrl-C during the search ends it, too; the
-    cover's ``method`` then ends in "interrupted".
+    Without a time limit, work is counted and not time: the same graph gets the same cover everywhere, within seconds.
+    With one, the result is the best cover found in that time. Ctrl-C also ends the search; the cover's ``method`` then
+    ends in "interrupted".
 
     Parameters
     ----------
     graph:
         The graph to cover.
     time_limit:
-        Seconds that the search may take; what it compiles on its first call is not counted.
+        Seconds that the search may take, not counting compilation on the first call.
     method:
-        ``auto``; ``heuristic`` (no exact search); or one exact search: ``branch``, ``sat``, ``set-cover``. The last two
-        need a time limit.
+        ``auto``, ``heuristic`` (no exact search), or one exact search: ``branch``, ``sat`` or ``set-cover``; the last
+        two need a time limit.
     objective:
-        ``cliques`` for few of them. Or a function of a clique's size: the cover found is then changed, arm by arm and
-        clique by clique, until its sum falls no more; ``allworlds.theory.clique_penalty`` is that of the regret bound.
-        Disjoint cliques stay as they are. The lower bound is on the number of cliques in any case.
+        ``cliques`` for few cliques, or a cost as a function of a clique's size, such as
+        ``allworlds.theory.clique_penalty`` of the regret bound: then arms are moved and cliques joined until the total
+        cost falls no more. Disjoint cliques are never changed. The lower bound is on the number of cliques in any case.
 
     Examples
     --------
@@ -74,9 +72,7 @@ def clique_cover(
     check_graph(graph)
     check_time_limit(time_limit)
     if nearest(method, METHODS, "method") in ("sat", "set-cover") and time_limit is None:
-        raise InvalidParameter(
-            f"method {method!r} needs a time limit, since its work cannot be counted; give time_limit"
-        )
+        raise InvalidParameter(f"time_limit is None; expected a number of seconds for method {method!r}")
     if objective != "cliques" and not callable(objective):
         raise InvalidParameter(f"objective is {objective!r}; expected 'cliques' or a function of a clique's size")
     storage = graph._storage
@@ -91,11 +87,23 @@ def clique_cover(
     return CliqueCover.from_owner(graph, _by_smallest_arm(owner), method=word, certificate=certificate)
 
 
+def make_cover(spec: str) -> CliqueCover:
+    """A cover of the graph that a spec names: for ``cover:PATH`` the one in the file, otherwise a new one.
+
+    >>> make_cover("cycle:5").n_cliques
+    3
+    """
+    parsed = graph_spec(spec)
+    if parsed.name == "cover" and parsed.positional:
+        return read_cover(str(parsed.positional[0]))
+    return clique_cover(make_graph(spec))
+
+
 @functools.cache
 def compile_searches() -> None:
-    """Cover one small graph in two ways, so that compiling does not count as searching.
+    """Compile the searches by covering a small graph, so that a time limit does not include compilation.
 
-    It is a cycle of seven arms with two hubs, where nothing is proved by structure, and a cycle of five beside it.
+    The graph is a cycle of seven arms with two hubs, where structure proves nothing, and a separate cycle of five.
     """
     rim = [(arm, (arm + 1) % 7) for arm in range(7)]
     spokes = [(arm, hub) for arm in range(7) for hub in (7, 8)]
@@ -107,13 +115,12 @@ def compile_searches() -> None:
 
 
 def _cover(indptr: Ints, indices: Ints, budget: Budget, method: str) -> tuple[Ints, Certificate, str]:
-    """The clique of each arm, what proves the bound, and the methods that were needed."""
+    """The clique of each arm, the certificate, and the methods that contributed."""
     chordal = chordal_cover(indptr, indices)
     if chordal is not None:
         return chordal[0], IndependentArms(chordal[1]), "chordal"
-    leader, left = reduce_dominated(indptr, indices, REDUCTION_WORK)
-    parts = _components(indptr, indices, left)
-    found = [begin(*induced(indptr, indices, arms)) for arms in parts]
+    leader, parts = reduce_graph(indptr, indices, MOST_COMPONENTS)
+    found = [first_cover(*induced(indptr, indices, arms)) for arms in parts]
     stopped = _search_all(found, budget, method)
     owner = np.full(len(indptr) - 1, -1)
     count = 0
@@ -121,29 +128,14 @@ def _cover(indptr: Ints, indices: Ints, budget: Budget, method: str) -> tuple[In
         owner[arms] = count + best.owner
         count += best.n_cliques
     words = list(dict.fromkeys(word for best in found for word in best.methods))
-    if len(left) < len(owner):
+    if np.any(owner < 0):
         words = ["reduction", *(word for word in words if word != "chordal")]
     certificate = _joined(len(owner), parts, found)
     return owner[leader], certificate, " + ".join(words) + (f", {INTERRUPTED}" if stopped else "")
 
 
-def _components(indptr: Ints, indices: Ints, left: Ints) -> list[Ints]:
-    """The arms that are left by component; single arms together, and so are the smallest where there are too many."""
-    component = component_of(*induced(indptr, indices, left))
-    sizes = np.bincount(component)
-    order = np.argsort(-sizes, kind="stable")
-    together = np.zeros(len(sizes), dtype=np.bool_)
-    together[order[MOST_COMPONENTS:]] = True
-    rank = np.empty(len(sizes), dtype=np.int64)
-    rank[order] = np.arange(len(sizes))
-    rank[together] = MOST_COMPONENTS
-    rank[sizes == 1] = MOST_COMPONENTS + 1
-    groups = rank[component]
-    return [left[groups == group] for group in np.unique(groups)]
-
-
-def _search_all(found: list[Best], budget: Budget, method: str) -> bool:
-    """Search every component that is not solved yet, small ones first; True if Ctrl-C ended it."""
+def _search_all(found: list[BestCover], budget: Budget, method: str) -> bool:
+    """Search every component that is not solved yet, small ones first; True if Ctrl-C ended the search."""
     open_ones = sorted((best for best in found if not best.is_proved), key=lambda best: len(best.owner))
     try:
         for number, best in enumerate(open_ones):
@@ -153,8 +145,8 @@ def _search_all(found: list[Best], budget: Budget, method: str) -> bool:
     return False
 
 
-def _joined(n_arms: int, parts: list[Ints], found: list[Best]) -> Certificate:
-    """One certificate for all parts; independent arms of different parts are independent together."""
+def _joined(n_arms: int, parts: list[Ints], found: list[BestCover]) -> Certificate:
+    """One certificate for all parts; independent arms of different parts are joined into one set."""
     apart: list[Ints] = []
     others: list[Part] = []
     for arms, best in zip(parts, found, strict=True):

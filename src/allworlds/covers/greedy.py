@@ -1,32 +1,66 @@
-"""Covers arm by arm, on a complement that is never built: memory follows the edges."""
+"""Covers without search: greedily, arm by arm, and rebalanced by moves that lower a cost.
+
+The complement graph, on which these would be colourings, is never built: memory grows with the edges.
+"""
 
 from __future__ import annotations
 
 import heapq
+from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from allworlds.foundation.checks import Ints
+from allworlds.foundation.errors import InvalidParameter
 from allworlds.kernels.jit import jit
 
+SWEEPS = 100
 
-def largest_first(owner: Ints, size_order: Ints, rng: np.random.Generator) -> Ints:
-    """The arms clique by clique, cliques in the order of ``size_order`` with some chance, (n_arms,).
+
+def largest_first(owner: Ints, sizes: Ints, rng: np.random.Generator) -> Ints:
+    """The arms clique by clique, (n_arms,), cliques of large ``sizes`` first, up to random factors.
 
     Greedy in such an order never needs more cliques than ``owner`` has [Culberson 1992].
 
     >>> largest_first(np.array([0, 1, 1]), np.array([1.0, 2.0]), np.random.default_rng(0)).tolist()
     [1, 2, 0]
     """
-    keys = size_order * rng.uniform(0.5, 1.5, len(size_order)) if len(size_order) > 2 else size_order
+    keys = sizes * rng.uniform(0.5, 1.5, len(sizes)) if len(sizes) > 2 else sizes
     rank = np.empty(len(keys), dtype=np.int64)
     rank[np.argsort(-keys, kind="stable")] = np.arange(len(keys))
     return np.argsort(rank[owner], kind="stable")
 
 
+def rebalance(indptr: Ints, indices: Ints, owner: Ints, cost: Callable[[int], float]) -> Ints:
+    """The cover with lower total ``cost(size)`` that moving single arms and joining two cliques lead to, (n_arms,).
+
+    An arm moves where the total falls most: to another clique whose arms it sees, or to a clique of its own. Empty
+    cliques disappear.
+
+    >>> line = np.array([0, 2, 5, 8, 10]), np.array([0, 1, 0, 1, 2, 1, 2, 3, 2, 3])
+    >>> rebalance(*line, np.arange(4), cost=lambda size: 1.0).tolist()
+    [0, 0, 1, 1]
+    """
+    n_arms = len(owner)
+    largest = min(n_arms, int((indptr[1:] - indptr[:-1]).max()))
+    costs = np.array([0.0, *(float(cost(size)) for size in range(1, largest + 2))])
+    if not np.all(np.isfinite(costs)):
+        raise InvalidParameter(f"a cost of objective is not finite; expected finite costs for sizes 1 to {largest}")
+    groups = np.empty(n_arms, dtype=np.int64)
+    groups[:] = owner
+    sizes = np.zeros(n_arms, dtype=np.int64)
+    sizes[: int(owner.max()) + 1] = np.bincount(owner)
+    for _ in range(SWEEPS):
+        moved = _move_arms(indptr, indices, groups, sizes, costs)
+        if _join_cliques(indptr, indices, groups, sizes, costs) + moved == 0:
+            break
+    return np.unique(groups, return_inverse=True)[1].ravel()
+
+
 @jit
 def cover_in_order(indptr: Ints, indices: Ints, order: Ints) -> Ints:
-    """The clique of each arm when arms come in ``order`` and join the first clique that can take them, (n_arms,)."""
+    """The clique of each arm, (n_arms,), if arms join, in ``order``, the first clique that they see entirely."""
     n_arms = len(indptr) - 1
     owner = np.full(n_arms, -1)
     size, seen = np.zeros(n_arms, dtype=np.int64), np.zeros(n_arms, dtype=np.int64)
@@ -43,11 +77,12 @@ def cover_in_order(indptr: Ints, indices: Ints, order: Ints) -> Ints:
 
 @jit
 def dsatur(indptr: Ints, indices: Ints) -> Ints:
-    """The clique of each arm, (n_arms,); memory O(edges), time O(sum of clique size x degree).
+    """The cover of DSATUR [Brélaz 1979], (n_arms,): always place the arm that the fewest cliques can take.
 
-    ``takers[v]`` counts the cliques that can take v, those whose members all see v. The takeable arms of
-    clique k are ``pool[first[k]:last[k]]``: first the neighbours of the arm that opened it, then ever fewer.
-    The heap has an entry for each arm not yet placed that is not above its true (takers, degree, arm).
+    Memory O(edges), time O(sum of clique size x degree). ``takers[v]`` counts the cliques that can take v, those whose
+    members all see v. The arms that clique k can take are ``pool[first[k]:last[k]]``: at first the neighbours of the
+    arm that opened it, then fewer and fewer. The heap has an entry for each arm not yet placed that is at most its true
+    (takers, degree, arm).
     """
     n_arms = len(indptr) - 1
     degree = indptr[1:] - indptr[:-1] - 1
@@ -65,12 +100,13 @@ def dsatur(indptr: Ints, indices: Ints) -> Ints:
         count, _, arm = heapq.heappop(heap)
         if owner[arm] >= 0:
             continue
-        if count != takers[arm]:
+        if count != takers[arm]:  # an outdated entry
             heapq.heappush(heap, (takers[arm], degree[arm], arm))
             continue
         row = indices[indptr[arm] : indptr[arm + 1]]
         clique = _first_taker(row, owner, size, seen)
         if clique < 0:
+            # Open a clique that can take all neighbours not yet placed.
             clique = owner[arm] = n_cliques
             n_cliques += 1
             first[clique] = end
@@ -81,6 +117,7 @@ def dsatur(indptr: Ints, indices: Ints) -> Ints:
                     takers[neighbour] += 1
             last[clique] = end
         else:
+            # Join a clique, which can then take only arms that see this one.
             owner[arm] = clique
             mark[row] = arm
             last[clique] = _narrow(pool, first[clique], last[clique], mark, arm, owner, takers, degree, heap)
@@ -129,3 +166,81 @@ def _narrow(
             takers[other] -= 1
             heapq.heappush(heap, (takers[other], degree[other], other))
     return kept
+
+
+@jit
+def _move_arms(indptr: Ints, indices: Ints, group: Ints, sizes: Ints, costs: NDArray[np.float64]) -> int:
+    """One pass over the arms; returns how many moved. Empty groups have size zero."""
+    n_arms = len(group)
+    seen = np.zeros(n_arms, dtype=np.int64)
+    empty, moved = 0, 0
+    for arm in range(n_arms):
+        row = indices[indptr[arm] : indptr[arm + 1]]
+        source = group[arm]
+        gain = costs[sizes[source]] - costs[sizes[source] - 1]
+        # Count the arms of each group that this arm sees.
+        for other in row:
+            seen[group[other]] += 1
+        # The best group that it sees entirely, or a group of its own.
+        best, target = -1e-9, -1
+        for other in row:
+            clique = group[other]
+            if clique != source and seen[clique] == sizes[clique]:
+                change = costs[sizes[clique] + 1] - costs[sizes[clique]] - gain
+                if change < best:
+                    best, target = change, clique
+        for other in row:
+            seen[group[other]] = 0
+        if sizes[source] > 1 and costs[1] - gain < best:
+            while sizes[empty] > 0:
+                empty += 1
+            target = empty
+        if target >= 0:
+            sizes[source] -= 1
+            sizes[target] += 1
+            group[arm] = target
+            empty = min(empty, source)
+            moved += 1
+    return moved
+
+
+@jit
+def _join_cliques(indptr: Ints, indices: Ints, group: Ints, sizes: Ints, costs: NDArray[np.float64]) -> int:
+    """Join pairs of cliques that see each other entirely where that lowers the cost; returns how many were joined.
+
+    ``links[k]`` counts the edges from the clique at hand to clique k.
+    """
+    n_arms = len(group)
+    links = np.zeros(n_arms, dtype=np.int64)
+    order = np.argsort(group, kind="mergesort")
+    joined = 0
+    start = 0
+    while start < n_arms:
+        end = start + 1
+        while end < n_arms and group[order[end]] == group[order[start]]:
+            end += 1
+        here = group[order[start]]
+        # Count the edges to each clique.
+        best, target = -1e-9, -1
+        for arm in order[start:end]:
+            for other in indices[indptr[arm] : indptr[arm + 1]]:
+                links[group[other]] += 1
+        # The best clique to join; one that grew in this pass is left for the next.
+        for arm in order[start:end]:
+            for other in indices[indptr[arm] : indptr[arm + 1]]:
+                there = group[other]
+                if there != here and links[there] == sizes[there] * sizes[here] and sizes[here] == end - start:
+                    change = costs[sizes[here] + sizes[there]] - costs[sizes[here]] - costs[sizes[there]]
+                    if change < best:
+                        best, target = change, there
+        for arm in order[start:end]:
+            for other in indices[indptr[arm] : indptr[arm + 1]]:
+                links[group[other]] = 0
+        if target >= 0:
+            sizes[target] += sizes[here]
+            sizes[here] = 0
+            for arm in order[start:end]:
+                group[arm] = target
+            joined += 1
+        start = end
+    return joined

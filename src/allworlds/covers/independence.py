@@ -1,7 +1,7 @@
-"""Many arms that do not see each other: greedily, and the most of them by branch and bound.
+"""Independent sets, arms that do not see each other: greedily, and the largest one by branch and bound.
 
-Arms that are grouped into cliques can give one arm a clique at most. So a set that is being built can be left as soon
-as its arms and the cliques of the candidates together are no more than the best set known [Tomita and Seki 2003].
+An independent set has at most one arm of each clique. So the search can leave a branch as soon as the arms taken and
+the cliques that cover the candidates are together no more than the arms of the best set known [Tomita and Seki 2003].
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ MOST_ARMS = 1500
 
 
 class Apart(NamedTuple):
-    """Independent arms, and whether the search proved that there are no more."""
+    """Independent arms, and whether the search proved that no set is larger."""
 
     arms: Ints
     finished: bool
 
 
 class Levels(NamedTuple):
-    """Where the search is: candidates and their bounds at every depth, and the arms taken so far."""
+    """The state of the search: candidates and their bounds at every depth, and the arms taken so far."""
 
     stranger: NDArray[np.bool_]
     candidates: NDArray[np.int32]
@@ -37,15 +37,14 @@ class Levels(NamedTuple):
     left: Ints
     taken: Ints
     place: Ints
-    """Depth, and the size of the best set."""
+    """The depth, and the size of the best set."""
 
 
 def independent_set(graph: FeedbackGraph) -> Ints:
-    """Arms of which no two are neighbours, many but not always as many as possible.
+    """Arms of which no two see each other, many but not always as many as possible.
 
-    No clique holds two of them, so their number is a lower bound on the cliques of any cover, and on the
-    independence number. Greedy: take the arm with the fewest neighbours left, drop its neighbours, repeat.
-    On disjoint cliques the answer is one arm a clique, the largest set there is.
+    Their number is a lower bound on the independence number and on the cliques of every cover. Greedy: take the arm
+    with the fewest neighbours left, drop its neighbours, repeat. Exact for disjoint cliques: one arm of each.
 
     Returns the sorted arms, (size,).
 
@@ -60,7 +59,7 @@ def independent_set(graph: FeedbackGraph) -> Ints:
 
 
 def search_independent(stranger: NDArray[np.bool_], arms: Ints, upper: int, budget: Budget) -> Apart:
-    """The most arms of which no two see each other, from ``arms`` that are such a set; ``upper`` ends the search.
+    """The most arms of which no two see each other, beginning with such a set; ``upper`` of them end it.
 
     >>> ring = np.array([[(i - j) % 5 in (2, 3) for j in range(5)] for i in range(5)])
     >>> search = search_independent(ring, np.array([0]), 5, Budget())
@@ -96,7 +95,7 @@ def _bound_by_cliques(
     sorted_arms: NDArray[np.int32],
     bounds: NDArray[np.int32],
 ) -> int:
-    """Cover ``arms[:count]`` greedily by cliques; write them clique by clique with the number of cliques so far."""
+    """Cover ``arms[:count]`` greedily by cliques; write them clique by clique, with the number of the clique."""
     rest = arms[:count].copy()
     n_rest, written, n_cliques = count, 0, 0
     while n_rest > 0:
@@ -121,12 +120,13 @@ def _bound_by_cliques(
 
 @jit
 def _grow(levels: Levels, best: Ints, upper: int, nodes: int) -> bool:
-    """Go on for so many nodes; True when the search is over."""
+    """Continue for so many nodes; True if the search is finished."""
     n_arms = len(best)
     depth, size = levels.place[0], levels.place[1]
     fitting = np.empty(n_arms, dtype=np.int32)
     while nodes > 0 and depth >= 0 and size < upper:
         nodes -= 1
+        # The last candidate has the highest bound; if that is too low, all are.
         place = levels.left[depth] - 1
         if place < 0 or depth + levels.bounds[depth, place] <= size:
             depth -= 1
@@ -134,6 +134,7 @@ def _grow(levels: Levels, best: Ints, upper: int, nodes: int) -> bool:
         levels.left[depth] = place
         arm = levels.candidates[depth, place]
         levels.taken[depth] = arm
+        # The candidates that go with it.
         count = 0
         for other in levels.candidates[depth, :place]:
             if levels.stranger[arm, other]:
@@ -152,14 +153,14 @@ def _grow(levels: Levels, best: Ints, upper: int, nodes: int) -> bool:
 
 @jit
 def fewest_neighbours_first(indptr: Ints, indices: Ints) -> Ints:
-    """One for each arm taken, zero for the others; O((arms + edges) log arms).
+    """1 for each arm taken and 0 for the others, (n_arms,), in O((arms + edges) log arms).
 
-    An arm's count of neighbours left only falls. Each fall adds a heap entry, which comes out before the
-    older ones of the same arm; those find it taken or dropped.
+    The number of neighbours left only falls. Each fall adds a heap entry, which is popped before the older ones of the
+    same arm; those find the arm taken or dropped.
     """
     n_arms = len(indptr) - 1
     left = indptr[1:] - indptr[:-1] - 1
-    state = np.full(n_arms, -1)  # -1 still there, 0 dropped, 1 taken
+    state = np.full(n_arms, -1)  # -1 left, 0 dropped, 1 taken
     heap = [(left[arm], arm) for arm in range(n_arms)]
     heapq.heapify(heap)
     while len(heap) > 0:

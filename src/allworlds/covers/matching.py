@@ -1,7 +1,6 @@
-"""The largest matching, and the arms that prove it: the smallest cover where no three arms see each other.
+"""The largest matching and its certificate, which give the smallest cover of a graph without triangles.
 
-In a graph without triangles a clique is an arm or an edge, so the smallest cover is the largest matching with the
-unmatched arms alone.
+Without triangles a clique is an arm or an edge, so the smallest cover is the largest matching and the unmatched arms.
 """
 
 from __future__ import annotations
@@ -21,11 +20,11 @@ def matching_cover(indptr: Ints, indices: Ints) -> tuple[Ints, Certificate]:
     """The smallest cover of a graph without triangles, and its certificate.
 
     Edmonds' algorithm grows a tree of alternating paths from each unmatched arm, in which an odd cycle counts as one
-    arm [Edmonds 1965]. A tree that reaches no other unmatched arm stays as it is: its inner arms are a barrier that
-    keeps the outer ones apart in odd components, which is Berge's certificate. If the graph has two sides, the outer
-    arms and one side of what is left are as many independent arms as there are cliques [Kőnig 1931].
+    arm [Edmonds 1965]. A tree that reaches no other unmatched arm is kept: its inner arms are a barrier that separates
+    the outer ones into odd components, which is Berge's certificate. If the graph is bipartite, the outer arms and one
+    side of the arms outside all trees are as many independent arms as there are cliques [Kőnig 1931].
 
-    Gives the clique of each arm, (n_arms,).
+    Returns the clique of each arm, (n_arms,), and the certificate.
 
     >>> from allworlds.graphs import cycle
     >>> owner, certificate = matching_cover(*cycle(5)._storage.neighbours())
@@ -38,7 +37,7 @@ def matching_cover(indptr: Ints, indices: Ints) -> tuple[Ints, Certificate]:
     first = np.where(mate >= 0, np.minimum(arms, mate), arms)
     owner = np.unique(first, return_inverse=True)[1].ravel()
     side = two_sides(indptr, indices)
-    if len(side):
+    if side is not None:
         return owner, IndependentArms(arms[(label == OUTER) | ((label == FREE) & (side == 0))])
     barrier = np.flatnonzero(label == INNER)
     rest = np.flatnonzero(label != INNER)
@@ -48,7 +47,7 @@ def matching_cover(indptr: Ints, indices: Ints) -> tuple[Ints, Certificate]:
 
 @jit
 def _largest_matching(indptr: Ints, indices: Ints) -> tuple[Ints, Ints]:
-    """The partner of each arm or -1, and its place in the trees that failed: OUTER, INNER or FREE; (n_arms,) both."""
+    """The partner of each arm or -1, and its role in the trees that were kept: OUTER, INNER or FREE; (n_arms,) both."""
     n_arms = len(indptr) - 1
     mate = _greedy(indptr, indices)
     label = np.zeros(n_arms, dtype=np.int64)
@@ -65,10 +64,12 @@ def _largest_matching(indptr: Ints, indices: Ints) -> tuple[Ints, Ints]:
         while head < tail and end < 0:
             arm = queue[head]
             head += 1
+            # Grow the tree from an outer arm.
             for other in indices[indptr[arm] : indptr[arm + 1]]:
                 if label[other] == INNER or base[arm] == base[other]:
                     continue
                 if label[other] == OUTER:
+                    # Two outer arms see each other: shrink the odd cycle, whose inner arms become outer.
                     stamp += 1
                     common = _common_base(base, parent, mate, mark, stamp, arm, other)
                     stamp += 1
@@ -87,6 +88,7 @@ def _largest_matching(indptr: Ints, indices: Ints) -> tuple[Ints, Ints]:
                     if mate[other] < 0:
                         end = other
                         break
+                    # A matched pair joins the tree.
                     label[other], label[mate[other]] = INNER, OUTER
                     tree[size], tree[size + 1] = other, mate[other]
                     size += 2
@@ -94,6 +96,7 @@ def _largest_matching(indptr: Ints, indices: Ints) -> tuple[Ints, Ints]:
                     tail += 1
         if end < 0:
             continue
+        # Swap the matching along the path to the unmatched arm, and free the tree.
         while end >= 0:
             before = parent[end]
             next_end = mate[before]
@@ -107,7 +110,7 @@ def _largest_matching(indptr: Ints, indices: Ints) -> tuple[Ints, Ints]:
 
 @jit
 def _greedy(indptr: Ints, indices: Ints) -> Ints:
-    """A matching to begin with: arms of few neighbours first, each with its free neighbour of fewest neighbours."""
+    """A first matching: arms of low degree first, each with its unmatched neighbour of lowest degree."""
     n_arms = len(indptr) - 1
     degree = indptr[1:] - indptr[:-1]
     mate = np.full(n_arms, -1)
@@ -125,7 +128,7 @@ def _greedy(indptr: Ints, indices: Ints) -> Ints:
 
 @jit
 def _common_base(base: Ints, parent: Ints, mate: Ints, mark: Ints, stamp: int, one: int, other: int) -> int:
-    """The base at which the ways from two outer arms to the root meet."""
+    """The base at which the paths from two outer arms to the root meet."""
     arm = base[one]
     while True:
         mark[arm] = stamp
@@ -140,7 +143,7 @@ def _common_base(base: Ints, parent: Ints, mate: Ints, mark: Ints, stamp: int, o
 
 @jit
 def _shrink(base: Ints, parent: Ints, mate: Ints, mark: Ints, stamp: int, arm: int, child: int, common: int) -> None:
-    """Mark the bases on the way from ``arm`` to ``common``, and let its inner arms be left towards ``child``."""
+    """Mark the bases on the path from ``arm`` to ``common``, and let its inner arms lead on to ``child``."""
     while base[arm] != common:
         mark[base[arm]] = stamp
         mark[base[mate[arm]]] = stamp

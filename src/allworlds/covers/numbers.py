@@ -1,34 +1,40 @@
-"""Numbers that describe a graph: how many arms stand apart, and how many cliques fractions of cliques replace.
+"""Numbers that describe a graph: independence and fractional cover number, observability and weak domination.
 
-For every graph alpha <= fractional cover number <= theta: the independence number, then the least sum of weights of
-cliques that hold every arm once, then the number of cliques of the smallest cover. Lovász's number lies between alpha
-and the fractional one; it needs a semidefinite solver and is left out.
+For every graph alpha <= fractional cover number <= theta: the independence number, the least total weight of cliques
+such that every arm is in cliques of weight one, and the number of cliques of the smallest cover. Lovász's number lies
+between alpha and the fractional one; it needs a semidefinite solver and is not computed.
+
+:func:`observability` and :func:`weak_domination` are about directed feedback, which need not be mutual, and where an
+arm need not see itself: ``sees[i, j]`` says that choosing arm i shows the loss of arm j, (n_arms, n_arms). An arm is
+observable if some arm sees it, and strongly so if it sees itself or all other arms see it. The best regret is of order
+sqrt(T) if all arms are strongly observable, T^(2/3) if all are observable, and T otherwise [Alon, Cesa-Bianchi, Dekel
+and Koren 2015].
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from allworlds.covers import independence, set_cover
 from allworlds.covers.budget import Budget, check_time_limit
 from allworlds.covers.certificate import FractionalPacking, IndependentArms
-from allworlds.covers.independence import independent_set
-from allworlds.covers.maximal import few_maximal_cliques
-from allworlds.covers.searching import Best, begin
-from allworlds.covers.structure import component_of, reduce_dominated
+from allworlds.covers.searching import BestCover, first_cover
+from allworlds.covers.structure import reduce_graph
 from allworlds.foundation.checks import Ints
-from allworlds.foundation.errors import InvalidParameter
+from allworlds.foundation.errors import InvalidGraph, InvalidParameter
 from allworlds.graphs.graph import FeedbackGraph, check_graph
 from allworlds.graphs.storage import DisjointCliques, induced, matrix_of
 
-REDUCTION_WORK = 60_000_000
+Observability = Literal["strong", "weak", "none"]
 
 
 @dataclass(frozen=True, eq=False)
 class Independence:
-    """Arms that do not see each other, sorted, and a number that no such set exceeds."""
+    """Sorted arms that do not see each other, and an upper bound on the size of such sets."""
 
     arms: Ints
     upper: int
@@ -40,16 +46,17 @@ class Independence:
 
     @property
     def is_exact(self) -> bool:
-        """Whether there are no more: then ``lower`` is the independence number."""
+        """Whether ``lower`` is the independence number."""
         return self.lower == self.upper
 
 
 def independence_number(graph: FeedbackGraph, time_limit: float | None = None) -> Independence:
     """The most arms of which no two see each other, exactly where the budget allows.
 
-    No learner can do better than of order sqrt(alpha T) on a graph with hostile losses. Finding alpha is NP-hard: arms
-    that see all that a neighbour sees are put aside, and what is left is searched component by component, chordal and
-    bipartite ones without search. Without a time limit, work is counted and not time.
+    Against adversarial losses, the regret of every learner is at least of order sqrt(alpha T). To find alpha is
+    NP-hard: dominated arms are put aside, as for :func:`clique_cover`, and the rest is searched component by
+    component, unless it is chordal or bipartite, where no search is needed. Without a time limit, work is counted and
+    not time.
 
     >>> from allworlds.graphs import lu_gadgets
     >>> alpha = independence_number(lu_gadgets())
@@ -61,24 +68,21 @@ def independence_number(graph: FeedbackGraph, time_limit: float | None = None) -
     check_graph(graph)
     check_time_limit(time_limit)
     if isinstance(graph._storage, DisjointCliques):
-        arms = independent_set(graph)
+        arms = independence.independent_set(graph)
         return Independence(arms, len(arms))
     indptr, indices = graph._storage.neighbours()
-    left = reduce_dominated(indptr, indices, REDUCTION_WORK).left
-    component = component_of(*induced(indptr, indices, left))
-    alone = np.bincount(component)[component] == 1
-    budget, taken, upper = Budget(time_limit), [left[alone]], int(np.count_nonzero(alone))
-    groups = [left[component == number] for number in np.unique(component[~alone])]
-    for number, arms in enumerate(groups):
-        best = begin(*induced(indptr, indices, arms))
-        apart, most = _most_apart(best, budget.share(1.0 / (len(groups) - number)))
+    parts = reduce_graph(indptr, indices).parts
+    budget, taken, upper = Budget(time_limit), [], 0
+    for number, arms in enumerate(parts):
+        best = first_cover(*induced(indptr, indices, arms))
+        apart, most = _most_apart(best, budget.share(1.0 / (len(parts) - number)))
         taken.append(arms[apart])
         upper += most
     return Independence(np.sort(np.concatenate(taken)), upper)
 
 
-def _most_apart(best: Best, budget: Budget) -> tuple[Ints, int]:
-    """Independent arms of one component and a number that no such set exceeds."""
+def _most_apart(best: BestCover, budget: Budget) -> tuple[Ints, int]:
+    """Independent arms of one component, and an upper bound on the size of such sets."""
     if isinstance(best.certificate, IndependentArms) and best.is_proved:
         return best.certificate.arms, best.n_cliques
     apart = np.flatnonzero(independence.fewest_neighbours_first(best.indptr, best.indices))
@@ -90,10 +94,10 @@ def _most_apart(best: Best, budget: Budget) -> tuple[Ints, int]:
 
 
 def fractional_cover(graph: FeedbackGraph, time_limit: float | None = None) -> FractionalPacking:
-    """Weights of the arms that prove the fractional cover number: no clique weighs more than one, all arms the most.
+    """The fractional clique cover number, as weights of the arms that prove it: no clique weighs more than one.
 
-    A linear program over all maximal cliques, so for graphs that have few; its answer is rounded such that the proof is
-    exact. ``packing.value`` is the number up to that rounding, and ``packing.bound`` the cliques that a cover needs.
+    A linear program over all maximal cliques, for graphs with few of them; its solution is rounded such that the proof
+    is exact. ``packing.value`` is the number up to that rounding, ``packing.bound`` the cliques that every cover needs.
 
     >>> from allworlds.graphs import lu_gadgets
     >>> fractional_cover(lu_gadgets()).bound
@@ -109,11 +113,98 @@ def fractional_cover(graph: FeedbackGraph, time_limit: float | None = None) -> F
         weights[storage.order[storage.starts[:-1]]] = 1
         return FractionalPacking(weights, 1)
     budget = Budget(time_limit)
-    cliques = few_maximal_cliques(graph, set_cover.MOST_CLIQUES, budget) if n_arms <= set_cover.MOST_ARMS else None
+    small = n_arms <= set_cover.MOST_ARMS
+    cliques = set_cover.few_maximal_cliques(graph, set_cover.MOST_CLIQUES, budget) if small else None
     packing = None if cliques is None else set_cover.fractional_packing(n_arms, cliques, budget)
     if packing is None:
         raise InvalidParameter(
-            f"the graph of {n_arms} arms has too many maximal cliques for a linear program in time; the most are "
-            f"{set_cover.MOST_CLIQUES:,} cliques of {set_cover.MOST_ARMS:,} arms; clique_cover(graph) has a lower bound"
+            f"the graph of {n_arms} arms has too many maximal cliques for a linear program in time; expected at most "
+            f"{set_cover.MOST_CLIQUES:,} cliques of {set_cover.MOST_ARMS:,} arms; try the bound of clique_cover(graph)"
         )
     return packing
+
+
+def observability(sees: ArrayLike) -> Observability:
+    """Whether all arms of a directed graph are strongly observable, all are observable, or not even that.
+
+    >>> observability([[1, 1], [0, 0]])  # apple tasting: arm 0 sees arm 1
+    'strong'
+    >>> observability([[0, 1, 1], [0, 0, 0], [1, 0, 0]])
+    'weak'
+    >>> observability([[1, 0], [0, 0]])
+    'none'
+    """
+    matrix = _checked_matrix(sees)
+    if not matrix.any(axis=0).all():
+        return "none"
+    return "strong" if _strongly_observable(matrix).all() else "weak"
+
+
+@dataclass(frozen=True, eq=False)
+class Domination:
+    """Sorted arms that together see all arms in question, and a lower bound on the size of such sets."""
+
+    arms: Ints
+    lower: int
+
+    @property
+    def upper(self) -> int:
+        """The number of arms."""
+        return len(self.arms)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether no smaller set does."""
+        return self.lower == self.upper
+
+
+def weak_domination(sees: ArrayLike, time_limit: float | None = None) -> Domination:
+    """The fewest arms that together see every arm that is not strongly observable.
+
+    Exact by HiGHS where the time limit allows; otherwise greedy, the arm that sees the most first, with a bound by
+    counting.
+
+    >>> weak_domination([[0, 1, 1], [0, 0, 0], [1, 0, 0]]).arms
+    array([0, 2])
+
+    [Alon, Cesa-Bianchi, Dekel and Koren 2015, Definition 5].
+    """
+    matrix = _checked_matrix(sees)
+    check_time_limit(time_limit)
+    blind = np.flatnonzero(~matrix.any(axis=0))
+    if blind.size:
+        raise InvalidGraph(f"no arm sees arm {blind[0]}; expected an observable graph, in which some arm sees each arm")
+    wanted = matrix[:, ~_strongly_observable(matrix)]
+    if wanted.shape[1] == 0:
+        return Domination(np.zeros(0, dtype=np.int64), 0)
+    greedy = _greedy_domination(wanted)
+    lower = -(-wanted.shape[1] // int(wanted.sum(axis=1).max()))
+    if len(greedy) == lower:
+        return Domination(greedy, lower)
+    chosen, bound = set_cover.choose_sets(wanted.T, Budget(time_limit))
+    best = greedy if chosen is None or len(chosen) >= len(greedy) else np.sort(chosen)
+    return Domination(best, min(max(lower, bound), len(best)))
+
+
+def _strongly_observable(sees: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Whether each arm sees itself or is seen by all others, (n_arms,)."""
+    return np.diagonal(sees) | (sees | np.eye(len(sees), dtype=np.bool_)).all(axis=0)
+
+
+def _greedy_domination(wanted: NDArray[np.bool_]) -> Ints:
+    """Sorted arms that together see all columns."""
+    left, arms = wanted.copy(), []
+    while left.any():
+        arm = int(left.sum(axis=1).argmax())
+        arms.append(arm)
+        left[:, left[arm]] = False
+    return np.sort(np.array(arms, dtype=np.int64))
+
+
+def _checked_matrix(sees: ArrayLike) -> NDArray[np.bool_]:
+    matrix = np.asarray(sees)
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.shape[0] == 0:
+        raise InvalidGraph(f"sees has shape {matrix.shape}; expected a square matrix, one row for each arm")
+    if matrix.dtype.kind not in "biuf" or not np.isin(matrix, (0, 1)).all():
+        raise InvalidGraph("sees has entries other than 0 and 1; expected 1 at [i, j] if choosing arm i shows arm j")
+    return matrix.astype(np.bool_)

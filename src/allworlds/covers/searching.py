@@ -1,22 +1,22 @@
-"""The best cover of one component that the budget allows: structure, then heuristics, then exact search.
+"""The best cover of one connected graph that the budget allows: structure, then heuristics, then exact search.
 
-A :class:`Best` is improved in place, so that Ctrl-C always leaves a cover with its certificate.
+A :class:`BestCover` is improved in place, so that Ctrl-C always leaves a cover with its certificate.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.covers import branching, independence, sat, set_cover
+from allworlds.covers import exact, independence, set_cover
 from allworlds.covers.budget import Budget
 from allworlds.covers.certificate import Certificate, Exhausted, IndependentArms
 from allworlds.covers.greedy import cover_in_order, dsatur, largest_first
 from allworlds.covers.independence import fewest_neighbours_first
 from allworlds.covers.matching import matching_cover
-from allworlds.covers.maximal import few_maximal_cliques
 from allworlds.covers.structure import chordal_cover, has_triangle
 from allworlds.covers.tabu import improve
 from allworlds.foundation.checks import Ints
@@ -25,16 +25,16 @@ from allworlds.graphs.storage import from_neighbours, matrix_of
 
 METHODS = ("auto", "heuristic", "branch", "sat", "set-cover")
 SMALL = 150
-"""Arms up to which exact search is likelier to help than more tabu search."""
+"""Up to this many arms, exact search is likelier to help than more tabu search."""
 PROBE = 3000
-"""Nodes of a first short search, which settles small graphs."""
+"""Nodes of a first short search, enough for small graphs."""
 MOST_CLAUSES = 3_000_000
-"""Beyond that, writing them down takes a SAT solver longer than anything else takes."""
+"""With more clauses, the SAT solver would spend its time reading them."""
 
 
 @dataclass
-class Best:
-    """The best cover of one connected graph so far, and what proves how few cliques there can be."""
+class BestCover:
+    """The best cover of one connected graph so far, and the best certificate."""
 
     indptr: Ints
     indices: Ints
@@ -44,7 +44,7 @@ class Best:
 
     @property
     def n_cliques(self) -> int:
-        """The cliques of the cover."""
+        """The number of cliques of the cover."""
         return int(self.owner.max()) + 1
 
     @property
@@ -53,42 +53,46 @@ class Best:
         return self.certificate.bound >= self.n_cliques
 
     def take(self, owner: Ints | None, method: str) -> None:
-        """Take a cover that has fewer cliques."""
+        """Keep ``owner`` if it has fewer cliques."""
         if owner is not None and int(owner.max()) + 1 < self.n_cliques:
             self.owner = owner
-            self.methods = [*[name for name in self.methods if name != method], method]
+            self.credit(method)
 
     def prove(self, certificate: Certificate) -> None:
-        """Take a certificate that proves more."""
+        """Keep ``certificate`` if it proves a higher bound."""
         if certificate.bound > self.certificate.bound:
             self.certificate = certificate
 
     def exhausted(self, solver: str, method: str) -> None:
-        """A search found nothing smaller."""
+        """Note that a finished search found no smaller cover."""
         self.prove(Exhausted(self.n_cliques, solver))
-        self.methods = [*[name for name in self.methods if name != method], method]
+        self.credit(method)
+
+    def credit(self, method: str) -> None:
+        """List ``method`` as the latest that contributed."""
+        self.methods = [*(name for name in self.methods if name != method), method]
 
 
-def begin(indptr: Ints, indices: Ints) -> Best:
-    """The smallest cover where structure gives it, else that of DSATUR with greedily chosen independent arms.
+def first_cover(indptr: Ints, indices: Ints) -> BestCover:
+    """The smallest cover of a chordal or triangle-free graph, otherwise DSATUR's with greedily chosen independent arms.
 
     >>> from allworlds.graphs import cycle
-    >>> begin(*cycle(6)._storage.neighbours()).methods
+    >>> first_cover(*cycle(6)._storage.neighbours()).methods
     ['matching']
     """
     chordal = chordal_cover(indptr, indices)
     if chordal is not None:
-        return Best(indptr, indices, chordal[0], IndependentArms(chordal[1]), ["chordal"])
+        return BestCover(indptr, indices, chordal[0], IndependentArms(chordal[1]), ["chordal"])
     if not has_triangle(indptr, indices):
-        return Best(indptr, indices, *matching_cover(indptr, indices), ["matching"])
+        return BestCover(indptr, indices, *matching_cover(indptr, indices), ["matching"])
     apart = np.flatnonzero(fewest_neighbours_first(indptr, indices))
-    return Best(indptr, indices, dsatur(indptr, indices), IndependentArms(apart), ["dsatur"])
+    return BestCover(indptr, indices, dsatur(indptr, indices), IndependentArms(apart), ["dsatur"])
 
 
-def search(best: Best, budget: Budget, method: str = "auto") -> None:
-    """Improve cover and certificate of one connected graph until they meet or the budget is spent.
+def search(best: BestCover, budget: Budget, method: str = "auto") -> None:
+    """Improve the cover and the certificate of one connected graph until they meet or the budget is spent.
 
-    First the work that is done without a time limit, too; then, if there is one, all that time allows.
+    First comes the work that is also done without a time limit; then, if there is one, all that time allows.
     """
     n_arms = len(best.owner)
     stranger = ~matrix_of(best.indptr, best.indices) if n_arms <= independence.MOST_ARMS else None
@@ -96,26 +100,26 @@ def search(best: Best, budget: Budget, method: str = "auto") -> None:
     if best.is_proved or not budget.timed:
         return
     if method == "heuristic" or n_arms > SMALL:
-        _improve(best, budget.share(1.0 if method == "heuristic" else 0.3 if n_arms <= branching.MOST_ARMS else 0.75))
+        _improve(best, budget.share(1.0 if method == "heuristic" else 0.3 if n_arms <= exact.MOST_ARMS else 0.75))
     if best.is_proved or method == "heuristic":
         return
     cliques = _bound_by_fractions(best, budget.share(0.3)) if method in ("auto", "set-cover") else None
-    if stranger is not None and n_arms <= branching.MOST_ARMS and method != "set-cover":
+    if stranger is not None and n_arms <= exact.MOST_ARMS and method != "set-cover":
         if method != "sat":
             _raise_bound(best, stranger, apart, budget.share(0.1))
         _race(best, stranger, apart, budget.share(0.5 if cliques else 1.0), method)
     if cliques:
         _choose(best, cliques, budget.share(0.8 if method == "auto" else 1.0))
-    if method == "auto" and stranger is not None and n_arms <= branching.MOST_ARMS:
+    if method == "auto" and stranger is not None and n_arms <= exact.MOST_ARMS:
         _race(best, stranger, apart, budget, method)
     elif method == "auto":
         _improve(best, budget)
 
 
-def _first_look(best: Best, stranger: NDArray[np.bool_] | None, budget: Budget, method: str) -> Ints:
-    """Work that is counted, about a second of it; gives the most independent arms found."""
+def _first_look(best: BestCover, stranger: NDArray[np.bool_] | None, budget: Budget, method: str) -> Ints:
+    """About a second of counted work; returns the most independent arms found."""
     apart = best.certificate.arms if isinstance(best.certificate, IndependentArms) else np.zeros(0, dtype=np.int64)
-    branches = len(best.owner) <= branching.MOST_ARMS and method in ("auto", "branch")
+    branches = len(best.owner) <= exact.MOST_ARMS and method in ("auto", "branch")
     if stranger is not None and branches:
         _branch(best, stranger, apart, budget, nodes=PROBE)
     if stranger is not None and not best.is_proved:
@@ -128,8 +132,8 @@ def _first_look(best: Best, stranger: NDArray[np.bool_] | None, budget: Budget, 
     return apart
 
 
-def _improve(best: Best, budget: Budget) -> None:
-    """Tabu search where the arms are few enough, else greedy again and again in the order of the cliques."""
+def _improve(best: BestCover, budget: Budget) -> None:
+    """Tabu search if the arms are few enough, otherwise iterated greedy in the order of the cliques."""
     if best.is_proved or budget.spent():
         return
     better = improve(best.indptr, best.indices, best.owner, best.certificate.bound, budget)
@@ -146,73 +150,73 @@ def _improve(best: Best, budget: Budget) -> None:
         best.owner = again
 
 
-def _branch(best: Best, stranger: NDArray[np.bool_], apart: Ints, budget: Budget, nodes: int | None = None) -> None:
+def _branch(
+    best: BestCover,
+    stranger: NDArray[np.bool_],
+    apart: Ints,
+    budget: Budget,
+    nodes: int | None = None,
+    until: Callable[[], bool] = lambda: False,
+) -> None:
+    """Branch and bound, until it finishes or something stops it."""
     if best.is_proved or budget.spent():
         return
-    found = branching.search_smallest(stranger, apart, best.owner, best.certificate.bound, budget, nodes)
+    lower = best.certificate.bound
+    found = exact.search_smallest(stranger, apart, best.owner, lower, budget, nodes, until)
     best.take(found.owner, "branch and bound")
     if found.finished and not best.is_proved:
         best.exhausted("branch and bound", "branch and bound")
 
 
-def _raise_bound(best: Best, stranger: NDArray[np.bool_], apart: Ints, budget: Budget) -> None:
-    """Ask for covers that are too small to be there, one clique more each time, while the answer comes soon."""
+def _raise_bound(best: BestCover, stranger: NDArray[np.bool_], apart: Ints, budget: Budget) -> None:
+    """Refute covers one clique larger than the lower bound, again and again, while that is quick."""
     while not best.is_proved and not budget.spent():
         fewest = best.certificate.bound + 1
-        found = branching.search_smallest(stranger, apart, best.owner, 1, budget.share(0.5), fewest=fewest)
+        found = exact.search_smallest(stranger, apart, best.owner, 1, budget.share(0.5), fewest=fewest)
         best.take(found.owner, "branch and bound")
         if not found.finished or best.n_cliques < fewest:
             return
         best.prove(Exhausted(fewest, "branch and bound"))
 
 
-def _race(best: Best, stranger: NDArray[np.bool_], apart: Ints, budget: Budget, method: str) -> None:
-    """Branch and bound here and a SAT solver in a thread; who is through first ends it."""
+def _race(best: BestCover, stranger: NDArray[np.bool_], apart: Ints, budget: Budget, method: str) -> None:
+    """Branch and bound here and a SAT solver in a thread, until one of them finishes."""
     few = np.count_nonzero(stranger) // 2 * best.n_cliques <= MOST_CLAUSES
-    if not (few and method != "branch" and sat.sat_is_installed()):
+    if not (few and method != "branch" and exact.sat_is_installed()):
         if method != "sat":
             _branch(best, stranger, apart, budget)
         return
     while not best.is_proved and not budget.spent():
-        solver = sat.Refutation(stranger, apart, best.n_cliques - 1)
-        if method == "auto":
-            lower = best.certificate.bound
-            try:
-                found = branching.search_smallest(stranger, apart, best.owner, lower, budget, until=solver.finished)
-            except BaseException:
-                solver.stop()
-                raise
-            best.take(found.owner, "branch and bound")
-            if found.finished:
-                solver.stop()
-                if not best.is_proved:
-                    best.exhausted("branch and bound", "branch and bound")
-                return
-        answer = solver.wait(budget)
+        with exact.SatSearch(stranger, apart, best.n_cliques - 1) as solver:
+            if method == "auto":
+                _branch(best, stranger, apart, budget, until=solver.finished)
+                if best.is_proved:
+                    return
+            answer = solver.wait(budget)
         best.take(answer.owner, "sat")
         if answer.refuted:
-            best.exhausted(sat.solver_name(), "sat")
+            best.exhausted(exact.sat_solver_name(), "sat")
 
 
-def _bound_by_fractions(best: Best, budget: Budget) -> list[list[int]] | None:
-    """The maximal cliques if they are few, after a linear program over them gave a bound."""
+def _bound_by_fractions(best: BestCover, budget: Budget) -> list[list[int]] | None:
+    """Prove a bound by a linear program over the maximal cliques; returns these, or None if they are too many."""
     n_arms = len(best.owner)
     if n_arms > set_cover.MOST_ARMS:
         return None
     graph = FeedbackGraph._of(from_neighbours(best.indptr.copy(), best.indices.copy()))
-    cliques = few_maximal_cliques(graph, set_cover.MOST_CLIQUES, budget.share(0.5))
+    cliques = set_cover.few_maximal_cliques(graph, set_cover.MOST_CLIQUES, budget.share(0.5))
     packing = set_cover.fractional_packing(n_arms, cliques, budget) if cliques else None
     if packing is not None:
         best.prove(packing)
     return cliques
 
 
-def _choose(best: Best, cliques: list[list[int]], budget: Budget) -> None:
-    """Set cover over the maximal cliques."""
+def _choose(best: BestCover, cliques: list[list[int]], budget: Budget) -> None:
+    """Choose the fewest of the maximal cliques."""
     if best.is_proved or budget.spent():
         return
     choice = set_cover.choose_cliques(len(best.owner), cliques, budget)
     best.take(choice.owner, "set cover")
     if choice.bound > best.certificate.bound:
         best.prove(Exhausted(min(choice.bound, best.n_cliques), set_cover.solver_name()))
-        best.methods = [*[name for name in best.methods if name != "set cover"], "set cover"]
+        best.credit("set cover")

@@ -1,12 +1,13 @@
-"""Covers as set cover over maximal cliques, by HiGHS: good where there are few of them.
+"""Covers as set cover over the maximal cliques, by HiGHS: good for graphs with few of them.
 
-A linear program chooses cliques, in fractions, such that every arm is held once. Its dual gives weights to the arms
-such that no clique weighs more than one, which is a certificate. Whole choices are an integer program.
+A linear program chooses fractions of cliques that contain every arm once. Its dual gives weights to the arms such that
+no clique weighs more than one, which is a certificate. The integer program chooses whole cliques.
 """
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,18 +16,57 @@ from numpy.typing import NDArray
 from allworlds.covers.budget import Budget
 from allworlds.covers.certificate import FractionalPacking
 from allworlds.foundation.checks import Ints
+from allworlds.graphs.graph import FeedbackGraph
 
 MOST_ARMS = 3000
 MOST_CLIQUES = 30_000
 UNIT = 10**6
-"""Weights are rounded down to this part of one."""
+"""Weights are rounded down to multiples of one over this."""
 
 
 class Choice(NamedTuple):
-    """A cover by HiGHS, (n_arms,), or None, and the number of cliques that it proved to be needed."""
+    """A cover by HiGHS, (n_arms,), or None, and the number of cliques that every cover needs."""
 
     owner: Ints | None
     bound: int
+
+
+def maximal_cliques(graph: FeedbackGraph) -> Iterator[list[int]]:
+    """The maximal cliques of a graph, each as a sorted list of arms: cliques that no other arm can join.
+
+    There can be exponentially many. Bron and Kerbosch's search with the pivot of [Tomita, Tanaka and Takahashi 2006];
+    sets of arms are the bits of integers.
+
+    >>> sorted(maximal_cliques(FeedbackGraph(4, [(0, 1), (1, 2), (0, 2), (2, 3)])))
+    [[0, 1, 2], [2, 3]]
+    """
+    rows = [sum(1 << int(other) for other in graph.sees(arm) if other != arm) for arm in range(graph.n_arms)]
+    stack = [((1 << graph.n_arms) - 1, 0, 0)]  # arms that may join, arms tried before, the clique so far
+    while stack:
+        joining, tried, clique = stack.pop()
+        if not joining:
+            if not tried:
+                yield _bits(clique)
+            continue
+        pivot = max(_bits(joining | tried), key=lambda arm: (joining & rows[arm]).bit_count())
+        for arm in _bits(joining & ~rows[pivot]):
+            stack.append((joining & rows[arm], tried & rows[arm], clique | 1 << arm))
+            joining &= ~(1 << arm)
+            tried |= 1 << arm
+
+
+def few_maximal_cliques(graph: FeedbackGraph, most: int, budget: Budget) -> list[list[int]] | None:
+    """All maximal cliques if there are at most ``most`` and the budget allows, else None.
+
+    >>> few_maximal_cliques(FeedbackGraph(3, [(0, 1), (1, 2)]), 1, Budget()) is None
+    True
+    """
+    cliques = []
+    for clique in maximal_cliques(graph):
+        cliques.append(clique)
+        if len(cliques) > most or budget.spent():
+            return None
+    return cliques
 
 
 def solver_name() -> str:
@@ -39,13 +79,13 @@ def solver_name() -> str:
 def fractional_packing(n_arms: int, cliques: list[list[int]], budget: Budget) -> FractionalPacking | None:
     """The heaviest weights of the arms such that no maximal clique weighs more than one, rounded safely.
 
-    The solver's weights are rounded down to whole parts of a unit. If a clique is too heavy all the same, the unit
-    grows to its weight: the certificate is exact, whatever the solver did. None where the budget is too small.
+    The solver's weights are rounded down to multiples of 1/``UNIT``. If a clique is still too heavy, the unit becomes
+    its weight: the certificate is exact, whatever the solver did. None if the budget is too small.
 
     >>> fractional_packing(5, [[0, 1], [1, 2], [2, 3], [3, 4], [0, 4]], Budget()).bound
     3
     """
-    from scipy import optimize  # here, because it takes long to load and most covers need none of it
+    from scipy import optimize  # here, because it is slow to import and most covers do not need it
 
     holds = _incidence(n_arms, cliques)
     options = {"time_limit": min(budget.left(), 1e6)}
@@ -60,7 +100,7 @@ def fractional_packing(n_arms: int, cliques: list[list[int]], budget: Budget) ->
 
 
 def choose_cliques(n_arms: int, cliques: list[list[int]], budget: Budget) -> Choice:
-    """The fewest maximal cliques that hold all arms, within the budget.
+    """The fewest maximal cliques that contain all arms, within the budget.
 
     >>> choose_cliques(3, [[0, 1], [1, 2]], Budget(10.0)).bound
     2
@@ -70,9 +110,9 @@ def choose_cliques(n_arms: int, cliques: list[list[int]], budget: Budget) -> Cho
 
 
 def choose_sets(holds: Any, budget: Budget) -> tuple[Ints | None, int]:
-    """The fewest columns of ``holds`` (members, sets) that hold every member, or None, and how many are needed.
+    """The fewest columns of ``holds`` (members, sets) that contain every member, or None, and a lower bound on them.
 
-    HiGHS works in a thread, so that Ctrl-C and a late answer do not hold anyone up.
+    HiGHS runs in a thread, so that Ctrl-C works and a late answer does not delay the caller.
 
     >>> choose_sets(np.array([[1, 1, 0], [0, 1, 1]]), Budget(10.0))
     (array([1]), 1)
@@ -106,7 +146,7 @@ def choose_sets(holds: Any, budget: Budget) -> tuple[Ints | None, int]:
 
 
 def _owner(n_arms: int, chosen: list[list[int]]) -> Ints:
-    """Every arm in the first of the chosen cliques that holds it, largest first; empty ones vanish."""
+    """Each arm in the largest chosen clique that contains it, (n_arms,); empty cliques disappear."""
     owner = np.full(n_arms, -1)
     for number, clique in enumerate(sorted(chosen, key=len, reverse=True)):
         arms = np.array(clique)
@@ -121,3 +161,12 @@ def _incidence(n_arms: int, cliques: list[list[int]]) -> Any:
     arms = np.concatenate([np.array(clique) for clique in cliques])
     number: NDArray[np.int64] = np.repeat(np.arange(len(cliques)), [len(clique) for clique in cliques])
     return sparse.csr_array((np.ones(len(arms)), (arms, number)), shape=(n_arms, len(cliques)))
+
+
+def _bits(number: int) -> list[int]:
+    arms = []
+    while number:
+        low = number & -number
+        arms.append(low.bit_length() - 1)
+        number ^= low
+    return arms

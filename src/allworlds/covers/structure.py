@@ -1,6 +1,6 @@
-"""Structure that makes covers easy: components, dominated arms, perfect elimination, no triangles.
+"""Structure that makes covers easy: components, dominated arms, chordal graphs, graphs without triangles or odd cycles.
 
-All of it works on lists of neighbours (see ``storage.py``) and in time about linear in the edges, unless said.
+Everything works on lists of neighbours (see ``graphs/storage.py``), in time about linear in the edges unless said.
 """
 
 from __future__ import annotations
@@ -10,45 +10,73 @@ from typing import NamedTuple
 import numpy as np
 
 from allworlds.foundation.checks import Ints
+from allworlds.graphs.storage import induced
 from allworlds.kernels.jit import jit
 
+REDUCTION_WORK = 60_000_000
+"""Pairs of arms to look at while searching for dominated arms: a second or two."""
 
-class Reduced(NamedTuple):
-    """What is left when dominated arms have joined the arms that they dominate."""
+
+class ReducedGraph(NamedTuple):
+    """A graph without its dominated arms, in parts without an edge between them."""
 
     leader: Ints
-    """The arm whose clique each arm joins, (n_arms,); an arm that is left leads itself."""
-    left: Ints
-    """The sorted arms that are left."""
+    """The arm whose clique each arm joins, (n_arms,); an arm of a part leads itself."""
+    parts: list[Ints]
+    """The sorted arms of each part."""
 
 
-def reduce_dominated(indptr: Ints, indices: Ints, work: int) -> Reduced:
-    """Put aside arms that can join another arm's clique, whatever that clique will be.
+def reduce_graph(indptr: Ints, indices: Ints, most_parts: int | None = None) -> ReducedGraph:
+    """Put dominated arms aside, and split the rest into components.
 
-    If everything that arm v sees is also seen by its neighbour u, then u fits into any clique of v. So u is put aside
-    and no cover gets larger by it; what is left is repeated until nothing is dominated, or ``work`` looks are done. A
-    simplicial arm, whose neighbours all see each other, sends all of them away and stays alone.
+    Neither the clique cover number nor the independence number changes. Isolated arms are one part; beyond
+    ``most_parts`` components, the smallest ones are one part, too.
 
     >>> path = np.array([0, 2, 5, 7]), np.array([0, 1, 0, 1, 2, 1, 2])
-    >>> reduce_dominated(*path, work=100).left
-    array([0, 2])
+    >>> reduce_graph(*path)
+    ReducedGraph(leader=array([0, 0, 2]), parts=[array([0, 2])])
+    """
+    leader = dominating_arms(indptr, indices, REDUCTION_WORK)
+    left = np.flatnonzero(leader == np.arange(len(leader)))
+    component = component_of(*induced(indptr, indices, left))
+    sizes = np.bincount(component)
+    rank = np.empty(len(sizes), dtype=np.int64)
+    rank[np.argsort(-sizes, kind="stable")] = np.arange(len(sizes))
+    if most_parts is not None:
+        rank = np.minimum(rank, most_parts)
+    rank[sizes == 1] = len(sizes)
+    part = rank[component]
+    order = np.argsort(part, kind="stable")
+    ends = np.flatnonzero(np.diff(part[order])) + 1
+    return ReducedGraph(leader, np.split(left[order], ends))
+
+
+def dominating_arms(indptr: Ints, indices: Ints, work: int) -> Ints:
+    """The arm whose clique each arm can join, whatever that clique will be, (n_arms,); itself if there is none.
+
+    If u sees everything that its neighbour v sees, then u fits into any clique of v, and an independent set that
+    contains u can take v instead. So u is put aside, and the search repeated without it until no arm is dominated or
+    ``work`` pairs have been looked at. A simplicial arm, whose neighbours all see each other, ends up alone.
+
+    >>> path = np.array([0, 2, 5, 7]), np.array([0, 1, 0, 1, 2, 1, 2])
+    >>> dominating_arms(*path, work=100)
+    array([0, 0, 2])
     """
     order = np.argsort(indptr[1:] - indptr[:-1], kind="stable")
     leader = _dominated(indptr, indices, order, work)
-    left = np.flatnonzero(leader == np.arange(len(leader)))
     while not np.array_equal(leader, leader[leader]):
         leader = leader[leader]
-    return Reduced(leader, left)
+    return leader
 
 
 def chordal_cover(indptr: Ints, indices: Ints) -> tuple[Ints, Ints] | None:
-    """The smallest cover of a chordal graph and as many arms that do not see each other; None if not chordal.
+    """The smallest cover of a chordal graph and as many independent arms; None if it is not chordal.
 
-    A graph is chordal if its arms can be eliminated one by one such that the later neighbours of each see each other.
-    Maximum cardinality search finds such an order [Tarjan and Yannakakis 1984]. Along it, take the first arm that is
-    not covered yet, with its later neighbours, as a clique [Gavril 1972]. Interval graphs and forests are chordal.
+    A graph is chordal if its arms can be ordered such that the later neighbours of each see each other. Maximum
+    cardinality search finds such an order [Tarjan and Yannakakis 1984]. In it, the first arm not covered yet and its
+    later neighbours are a clique; repeat [Gavril 1972]. Interval graphs and forests are chordal.
 
-    Gives the clique of each arm, (n_arms,), and the arms that opened a clique, (n_cliques,).
+    Returns the clique of each arm, (n_arms,), and the arms that opened a clique, (n_cliques,).
 
     >>> path = np.array([0, 2, 5, 7]), np.array([0, 1, 0, 1, 2, 1, 2])
     >>> owner, apart = chordal_cover(*path)
@@ -61,33 +89,47 @@ def chordal_cover(indptr: Ints, indices: Ints) -> tuple[Ints, Ints] | None:
     return _eliminate(indptr, indices, order, place)
 
 
-@jit
 def component_of(indptr: Ints, indices: Ints) -> Ints:
     """The component of each arm, (n_arms,), numbered by their smallest arm."""
+    return _walk(indptr, indices)[0]
+
+
+def two_sides(indptr: Ints, indices: Ints) -> Ints | None:
+    """0 or 1 for each arm such that arms of one side do not see each other, (n_arms,); None if not bipartite."""
+    _, side, bipartite = _walk(indptr, indices)
+    return side if bipartite else None
+
+
+@jit
+def _walk(indptr: Ints, indices: Ints) -> tuple[Ints, Ints, bool]:
+    """The component and the side of each arm, (n_arms,) both, and whether no edge joins arms of one side."""
     n_arms = len(indptr) - 1
-    component = np.full(n_arms, -1)
+    component, side = np.full(n_arms, -1), np.zeros(n_arms, dtype=np.int64)
     stack = np.empty(n_arms, dtype=np.int64)
-    count = 0
+    count, bipartite = 0, True
     for start in range(n_arms):
         if component[start] >= 0:
             continue
         component[start] = count
         stack[0], height = start, 1
+        # Visit all that can be reached, on alternating sides.
         while height > 0:
             height -= 1
             arm = stack[height]
             for other in indices[indptr[arm] : indptr[arm + 1]]:
                 if component[other] < 0:
-                    component[other] = count
+                    component[other], side[other] = count, 1 - side[arm]
                     stack[height] = other
                     height += 1
+                elif other != arm and side[other] == side[arm]:
+                    bipartite = False
         count += 1
-    return component
+    return component, side, bipartite
 
 
 @jit
 def has_triangle(indptr: Ints, indices: Ints) -> bool:
-    """Whether three arms see each other: for every arm, look from its neighbours of larger rank."""
+    """Whether three arms see each other; looks at each triangle from its arm of smallest degree."""
     n_arms = len(indptr) - 1
     degree = indptr[1:] - indptr[:-1]
     mark = np.full(n_arms, -1)
@@ -101,30 +143,6 @@ def has_triangle(indptr: Ints, indices: Ints) -> bool:
                     if other != one and mark[other] == arm:
                         return True
     return False
-
-
-@jit
-def two_sides(indptr: Ints, indices: Ints) -> Ints:
-    """0 or 1 for each arm such that no two of one side see each other, (n_arms,); empty if that cannot be."""
-    n_arms = len(indptr) - 1
-    side = np.full(n_arms, -1)
-    stack = np.empty(n_arms, dtype=np.int64)
-    for start in range(n_arms):
-        if side[start] >= 0:
-            continue
-        side[start] = 0
-        stack[0], height = start, 1
-        while height > 0:
-            height -= 1
-            arm = stack[height]
-            for other in indices[indptr[arm] : indptr[arm + 1]]:
-                if side[other] < 0:
-                    side[other] = 1 - side[arm]
-                    stack[height] = other
-                    height += 1
-                elif other != arm and side[other] == side[arm]:
-                    return np.empty(0, dtype=np.int64)
-    return side
 
 
 @jit
@@ -142,7 +160,7 @@ def sees(indptr: Ints, indices: Ints, one: int, other: int) -> bool:
 
 @jit
 def _dominated(indptr: Ints, indices: Ints, order: Ints, work: int) -> Ints:
-    """The leader of each arm, (n_arms,); leaders may have leaders. ``order`` is that of the first looks."""
+    """The leader of each arm, (n_arms,); leaders may have leaders. Arms are looked at in ``order`` first."""
     n_arms = len(indptr) - 1
     leader = np.arange(n_arms)
     queue = order.copy()
@@ -159,6 +177,7 @@ def _dominated(indptr: Ints, indices: Ints, order: Ints, work: int) -> Ints:
         for high in row:
             if high == low or leader[high] != high:
                 continue
+            # Does high see everything that low sees?
             inside = True
             for other in row:
                 if leader[other] == other:
@@ -169,6 +188,7 @@ def _dominated(indptr: Ints, indices: Ints, order: Ints, work: int) -> Ints:
             if not inside:
                 continue
             leader[high] = low
+            # Without high its neighbours see fewer arms: look again whether others see all of them.
             for other in indices[indptr[high] : indptr[high + 1]]:
                 if leader[other] == other and not waiting[other]:
                     waiting[other] = True
@@ -179,9 +199,9 @@ def _dominated(indptr: Ints, indices: Ints, order: Ints, work: int) -> Ints:
 
 @jit
 def _maximum_cardinality(indptr: Ints, indices: Ints) -> tuple[Ints, Ints]:
-    """An elimination order, last arm first found, and each arm's place in it, (n_arms,) both.
+    """An elimination order, found from its end, and each arm's place in it, (n_arms,) both.
 
-    Arms that wait are in linked lists by how many found neighbours they have; ``head[count]`` begins a list.
+    Arms not yet placed are in doubly linked lists by their number of placed neighbours; ``head[count]`` begins a list.
     """
     n_arms = len(indptr) - 1
     order, place = np.empty(n_arms, dtype=np.int64), np.full(n_arms, -1)
@@ -192,6 +212,7 @@ def _maximum_cardinality(indptr: Ints, indices: Ints) -> tuple[Ints, Ints]:
     head[0] = 0
     top = 0
     for step in range(n_arms - 1, -1, -1):
+        # Take an arm with the most placed neighbours out of its list.
         while head[top] < 0:
             top -= 1
         arm = head[top]
@@ -202,6 +223,7 @@ def _maximum_cardinality(indptr: Ints, indices: Ints) -> tuple[Ints, Ints]:
         for other in indices[indptr[arm] : indptr[arm + 1]]:
             if place[other] >= 0:
                 continue
+            # Move each neighbour one list up.
             if before[other] >= 0:
                 after[before[other]] = after[other]
             else:
@@ -219,7 +241,7 @@ def _maximum_cardinality(indptr: Ints, indices: Ints) -> tuple[Ints, Ints]:
 
 @jit
 def _is_perfect(indptr: Ints, indices: Ints, order: Ints, place: Ints) -> bool:
-    """Whether the later neighbours of every arm see each other: the test of Tarjan and Yannakakis, linear time."""
+    """Whether the later neighbours of every arm see each other: the linear test of Tarjan and Yannakakis."""
     n_arms = len(indptr) - 1
     follower, latest = np.arange(n_arms), np.arange(n_arms)
     for step in range(n_arms):
@@ -239,7 +261,7 @@ def _is_perfect(indptr: Ints, indices: Ints, order: Ints, place: Ints) -> bool:
 
 @jit
 def _eliminate(indptr: Ints, indices: Ints, order: Ints, place: Ints) -> tuple[Ints, Ints]:
-    """Cliques along a perfect order: each first uncovered arm with its uncovered later neighbours."""
+    """Cliques in a perfect order: the first uncovered arm with its uncovered later neighbours, repeatedly."""
     n_arms = len(indptr) - 1
     owner = np.full(n_arms, -1)
     apart = np.empty(n_arms, dtype=np.int64)

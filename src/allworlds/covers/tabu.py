@@ -1,8 +1,8 @@
 """Fewer cliques by tabu search, for up to some thousand arms.
 
-Forbid one clique more than wanted, put its arms anywhere, and count strangers: pairs in one group that do not see each
-other. Move one arm at a time to the group where the fewest strangers result, and forbid it to go back for a while
-[Hertz and de Werra 1987]. No strangers: a cover with one clique less.
+Dissolve one clique, put its arms into other groups, and count the pairs of strangers: arms of one group that do not see
+each other. Move one arm at a time to the group where the fewest such pairs result, and forbid it to return for a while
+[Hertz and de Werra 1987]. Without such pairs, the groups are a cover with one clique less.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from allworlds.kernels.jit import jit
 Shorts = NDArray[np.int32]
 
 MOST_STRANGERS = 16_000_000
-"""Entries of the lists of strangers: 64 megabytes, 4,000 arms where no one sees anyone."""
+"""Entries in the lists of strangers: 64 megabytes, or 4,000 arms without edges."""
 
 
 def strangers_of(indptr: Ints, indices: Ints) -> tuple[Ints, Shorts] | None:
-    """Lists of the arms that each arm does not see; None where they would be too long.
+    """Lists of the arms that each arm does not see; None if they would be too long.
 
     >>> starts, strangers = strangers_of(np.array([0, 2, 5, 7]), np.array([0, 1, 0, 1, 2, 1, 2]))
     >>> starts.tolist(), strangers.tolist()
@@ -36,7 +36,7 @@ def strangers_of(indptr: Ints, indices: Ints) -> tuple[Ints, Shorts] | None:
 def improve(indptr: Ints, indices: Ints, owner: Ints, lower: int, budget: Budget) -> Ints | None:
     """A cover with as few cliques as tabu search finds, beginning with ``owner``, (n_arms,); not below ``lower``.
 
-    None where there are too many arms for it.
+    None if there are too many arms for it.
 
     >>> from allworlds.graphs import cycle
     >>> ring = cycle(6)._storage.neighbours()
@@ -69,12 +69,11 @@ def improve(indptr: Ints, indices: Ints, owner: Ints, lower: int, budget: Budget
 
 
 def _dissolve_smallest(owner: Ints, n_cliques: int) -> Ints:
-    """The same groups without the smallest, whose arms are -1."""
+    """The same groups without the smallest, whose arms get -1; the last group takes its number."""
     smallest = int(np.argmin(np.bincount(owner, minlength=n_cliques)))
-    group = owner.copy()
+    group = np.where(owner == n_cliques - 1, smallest, owner)
     group[owner == smallest] = -1
-    group[owner == n_cliques - 1] = smallest if smallest != n_cliques - 1 else -1
-    return np.where(owner == smallest, -1, group)
+    return group
 
 
 @jit
@@ -121,13 +120,14 @@ def _tabu_steps(
     last: int,
     random: NDArray[np.uint64],
 ) -> int:
-    """Moves ``first`` to ``last``; gives the number of stranger pairs left, and stops at none.
+    """Make the moves ``first`` to ``last``, or until no pair of strangers is left; returns their number.
 
-    Only arms that meet a stranger move. ``tabu[v, k]`` is the step from which v may enter group k again; a move to the
-    fewest strangers ever is always allowed. Ties are broken at random, by a xorshift of one word.
+    Only arms that meet a stranger move. ``tabu[v, k]`` is the step from which v may enter group k again; a move that
+    leads to fewer pairs than ever is always allowed. Ties are broken at random, by a xorshift of one word.
     """
     n_arms, n_groups = counts.shape
     met, place = np.empty(n_arms, dtype=np.int64), np.full(n_arms, -1)
+    # List the arms that meet strangers, and count the pairs.
     n_met, total = 0, 0
     for arm in range(n_arms):
         if counts[arm, group[arm]] > 0:
@@ -141,6 +141,7 @@ def _tabu_steps(
     for step in range(first, last):
         if total == 0:
             break
+        # The best allowed move.
         best, ties, mover, target = 1 << 30, 0, -1, -1
         for number in range(n_met):
             arm = met[number]
@@ -156,20 +157,17 @@ def _tabu_steps(
                     best, ties, mover, target = change, 1, arm, clique
                 else:
                     ties += 1
-                    word ^= word << np.uint64(13)
-                    word ^= word >> np.uint64(7)
-                    word ^= word << np.uint64(17)
+                    word = _xorshift(word)
                     if (word >> np.uint64(11)) % np.uint64(ties) == np.uint64(0):
                         mover, target = arm, clique
         if mover < 0:
             continue
+        # Make it, and forbid the way back for about 0.6 times as many steps as arms meet strangers.
         source = group[mover]
         group[mover] = target
         total += best
         fewest = min(fewest, total)
-        word ^= word << np.uint64(13)
-        word ^= word >> np.uint64(7)
-        word ^= word << np.uint64(17)
+        word = _xorshift(word)
         tabu[mover, source] = step + 1 + int(0.6 * n_met) + int((word >> np.uint64(11)) % np.uint64(10))
         for other in strangers[starts[mover] : starts[mover + 1]]:
             counts[other, source] -= 1
@@ -182,8 +180,15 @@ def _tabu_steps(
 
 
 @jit
+def _xorshift(word: np.uint64) -> np.uint64:
+    word ^= word << np.uint64(13)
+    word ^= word >> np.uint64(7)
+    return word ^ (word << np.uint64(17))
+
+
+@jit
 def _keep_met(arm: int, meets: bool, met: Ints, place: Ints, n_met: int) -> int:
-    """Keep ``arm`` in the list of those that meet strangers exactly if it ``meets`` one; gives the list's length."""
+    """Keep ``arm`` in the list of those that meet strangers exactly if it ``meets`` one; returns the list's length."""
     if meets and place[arm] < 0:
         place[arm] = n_met
         met[n_met] = arm

@@ -1,22 +1,116 @@
-"""What comes from outside, turned into clean integers, or refused in a sentence.
+"""Checks of arguments, all in one order, ``(name, value, ...)``, and with one grammar of errors.
 
-Every function here takes the error to raise, so a bad clique is an :class:`InvalidGraph` where a graph is
-built and an :class:`InvalidCover` where a cover is built.
+``gap is 2.0; expected a number above 0 and at most 1``: what was given, then what was expected. The error is
+:class:`InvalidParameter` unless ``error`` names another class, such as :class:`InvalidGraph` where a graph is built.
 """
 
 from __future__ import annotations
 
+import math
 import operator
-from collections.abc import Iterable, Sequence
+from numbers import Real
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.foundation.errors import AllWorldsError, InvalidGraph
+from allworlds.foundation.errors import AllWorldsError, InvalidParameter
 
 Ints: TypeAlias = NDArray[np.int64]
-Label: TypeAlias = str | int
+Error: TypeAlias = type[AllWorldsError]
+
+LIMIT = 2**62
+"""Integers stay below this, so that sums of two fit into 64 bits."""
+
+
+def whole(
+    name: str, value: Any, *, at_least: int = 1, at_most: int | None = None, error: Error = InvalidParameter
+) -> int:
+    """``value`` as an int from ``at_least`` to ``at_most``.
+
+    >>> whole("horizon", np.int64(1000))
+    1000
+    """
+    integer = operator.index(value) if is_whole(value) else at_least - 1
+    if at_least <= integer <= (LIMIT - 1 if at_most is None else at_most):
+        return integer
+    bounds = f"of at least {at_least}" if at_most is None else f"from {at_least} to {at_most}"
+    if at_most is None and integer >= LIMIT:
+        bounds = "below 2**62"
+    raise error(f"{name} is {shorten(value)}; expected an integer {bounds}")
+
+
+def index(name: str, value: Any, count: int, error: Error = InvalidParameter) -> int:
+    """``value`` as the number of one of ``count`` things: 0 to ``count - 1``.
+
+    >>> index("best_arm", 2, 3)
+    2
+    """
+    return whole(name, value, at_least=0, at_most=count - 1, error=error)
+
+
+def real(
+    name: str,
+    value: Any,
+    *,
+    above: float | None = None,
+    at_least: float | None = None,
+    at_most: float | None = None,
+    error: Error = InvalidParameter,
+) -> float:
+    """``value`` as a finite float within the bounds that are given.
+
+    >>> real("gap", 1, above=0, at_most=1)
+    1.0
+    """
+    try:
+        number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else math.nan
+    except OverflowError:
+        number = math.inf
+    too_low = (above is not None and number <= above) or (at_least is not None and number < at_least)
+    if math.isfinite(number) and not too_low and (at_most is None or number <= at_most):
+        return number
+    if at_least is not None and at_most is not None:
+        bounds = f" from {at_least:g} to {at_most:g}"
+    else:
+        low = f" above {above:g}" if above is not None else f" of at least {at_least:g}" if at_least is not None else ""
+        bounds = low + ("" if at_most is None else f"{' and' if low else ''} at most {at_most:g}")
+    finite = "finite " if at_most is None else ""
+    raise error(f"{name} is {shorten(value)}; expected a {finite}number{bounds}")
+
+
+def flag(name: str, value: Any, error: Error = InvalidParameter) -> bool:
+    """``value`` as True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise error(f"{name} is {shorten(value)}; expected True or False")
+    return bool(value)
+
+
+def integers(name: str, values: Any, error: Error = InvalidParameter) -> Ints:
+    """``values`` as a new int64 array of the same shape, which may be empty; floats and bools are not integers."""
+    try:
+        array = np.asarray(values if isinstance(values, np.ndarray | list | tuple) else list(values))
+    except (TypeError, ValueError):
+        raise error(f"{name} is {shorten(values)}; expected integers in a regular shape") from None
+    if array.size == 0:
+        return np.zeros(array.shape, dtype=np.int64)
+    if array.dtype.kind not in "iu":
+        raise error(f"{name} is {shorten(values)}, of type {array.dtype}; expected integers")
+    if array.dtype.kind == "u" and array.max() >= 2**63:
+        raise error(f"{name} contains {array.max()}; expected integers below 2**63")
+    return array.astype(np.int64)
+
+
+def check_arms(name: str, arms: Ints, n_arms: int, error: Error = InvalidParameter) -> None:
+    """Raise ``error`` unless all numbers are arms, 0 to ``n_arms - 1``."""
+    wrong = arms[(arms < 0) | (arms >= n_arms)]
+    if wrong.size:
+        raise error(f"{name} contains {wrong[0]}; expected arms from 0 to {n_arms - 1}")
+
+
+def is_whole(value: object) -> bool:
+    """Whether ``value`` is an integer, of Python or NumPy, and not a bool."""
+    return hasattr(value, "__index__") and not isinstance(value, bool | np.bool_ | np.ndarray)
 
 
 def frozen(array: Ints) -> Ints:
@@ -25,108 +119,11 @@ def frozen(array: Ints) -> Ints:
     return array
 
 
-def is_whole(value: object) -> bool:
-    """Whether ``value`` is an integer, of Python or NumPy, and no bool."""
-    return hasattr(value, "__index__") and not isinstance(value, bool | np.bool_ | np.ndarray)
+def shorten(value: object, most: int = 60) -> str:
+    """``repr(value)``, cut to ``most`` characters.
 
-
-def whole_number(value: Any, name: str, *, at_least: int = 1, error: type[AllWorldsError] = InvalidGraph) -> int:
-    """``value`` as an int of at least ``at_least``.
-
-    >>> whole_number(3, "n_arms")
-    3
+    >>> shorten("a long word", 10)
+    "'a long..."
     """
-    if is_whole(value) and operator.index(value) >= 2**62:
-        raise error(f"{name} must be below 2**62, but {_short(value)} came")
-    if not is_whole(value) or operator.index(value) < at_least:
-        raise error(f"{name} must be an integer of at least {at_least}, but {_short(value)} came")
-    return operator.index(value)
-
-
-def integers(values: Any, what: str, error: type[AllWorldsError]) -> Ints:
-    """``values`` as an int64 array of any shape; empty is fine, floats and bools are refused."""
-    try:
-        array = np.asarray(values if isinstance(values, np.ndarray | list | tuple) else list(values))
-    except (TypeError, ValueError):
-        raise error(f"{what} must be made of integers in a regular shape, but {_short(values)} came") from None
-    if array.size == 0:
-        return np.zeros(array.shape, dtype=np.int64)
-    if array.dtype.kind not in "iu":
-        raise error(
-            f"{what} must be made of integers, but {_short(values)} came, of type {array.dtype}; "
-            "arms are the numbers 0, 1, 2, ..."
-        )
-    if array.dtype.kind == "u" and array.max() > np.iinfo(np.int64).max:
-        raise error(f"{what} has the number {array.max()}, which is too large for an arm")
-    return array.astype(np.int64)
-
-
-def check_arms(arms: Ints, n_arms: int, what: str, error: type[AllWorldsError]) -> None:
-    """Refuse numbers that are no arm."""
-    wrong = arms[(arms < 0) | (arms >= n_arms)]
-    if wrong.size:
-        raise error(f"{what} names arm {wrong[0]}, but the arms are 0 to {n_arms - 1}")
-
-
-def flatten_cliques(cliques: Iterable[Iterable[int]], n_arms: int, error: type[AllWorldsError]) -> tuple[Ints, Ints]:
-    """The members of all cliques one after the other, (total,), and each clique's length, (n_cliques,).
-
-    >>> flatten_cliques([[0, 2], [1]], 3, InvalidGraph)
-    (array([0, 2, 1]), array([2, 1]))
-    """
-    try:
-        groups = list(cliques)
-    except TypeError:
-        raise error(f"cliques must be a list of lists of arms, but {_short(cliques)} came") from None
-    arrays = []
-    for number, group in enumerate(groups):
-        array = integers(group, f"clique {number}", error)
-        if array.ndim != 1:
-            raise error(f"clique {number} must be a flat list of arms, but {_short(group)} came")
-        if array.size == 0:
-            raise error(f"clique {number} is empty; leave it out")
-        arrays.append(array)
-    members = np.concatenate(arrays) if arrays else np.zeros(0, dtype=np.int64)
-    lengths = np.array([len(array) for array in arrays], dtype=np.int64)
-    wrong = np.flatnonzero((members < 0) | (members >= n_arms))
-    if wrong.size:
-        number = int(np.searchsorted(np.cumsum(lengths), wrong[0], side="right"))
-        check_arms(members[wrong], n_arms, f"clique {number}", error)
-    return members, lengths
-
-
-def clean_labels(labels: Sequence[Label] | None, n_arms: int) -> tuple[Label, ...] | None:
-    """Labels as a tuple, or None where they only repeat the arm numbers.
-
-    >>> clean_labels(["red", "blue"], 2)
-    ('red', 'blue')
-    """
-    if labels is None:
-        return None
-    if isinstance(labels, str):
-        raise InvalidGraph(f"labels must be a list with one label an arm, but the single string {labels!r} came")
-    if not isinstance(labels, Iterable):
-        raise InvalidGraph(f"labels must be a list with one label an arm, but {_short(labels)} came")
-    clean: list[Label] = []
-    for label in labels:
-        if isinstance(label, str):
-            clean.append(str(label))
-        elif is_whole(label):
-            clean.append(operator.index(label))
-        else:
-            raise InvalidGraph(
-                f"label {label!r} is of type {type(label).__name__}, but labels must be str or int, "
-                "so that they can be saved; str(label) would do"
-            )
-    if len(clean) != n_arms:
-        raise InvalidGraph(f"{len(clean)} labels came for {n_arms} arms; give one label an arm")
-    if len(set(clean)) < n_arms:
-        seen: set[Label] = set()
-        twice = next(label for label in clean if label in seen or seen.add(label))  # type: ignore[func-returns-value]
-        raise InvalidGraph(f"label {twice!r} names two arms; labels must differ")
-    return None if clean == list(range(n_arms)) else tuple(clean)
-
-
-def _short(value: object) -> str:
     text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
+    return text if len(text) <= most else text[: most - 3] + "..."

@@ -1,8 +1,8 @@
-"""Every error that allworlds raises on purpose, and the sentence style they share.
+"""The errors that allworlds raises on purpose.
 
-An error says what came, what was expected, and what to do. All of them derive from
-:class:`AllWorldsError`, so ``except allworlds.AllWorldsError`` catches ours and nothing else.
-Those about a value also derive from :class:`ValueError`, as Python users expect.
+A message says what was given, what was expected, and what to do: ``x is 3; expected ...; try ...``. All errors derive
+from :class:`AllWorldsError`, so ``except allworlds.AllWorldsError`` catches these and nothing else. Errors about a
+value also derive from :class:`ValueError`, as Python users expect.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ class InvalidGraph(AllWorldsError, ValueError):
 
 
 class InvalidCover(AllWorldsError, ValueError):
-    """Groups of arms that are no partition into cliques of the graph."""
+    """Groups of arms that do not partition the graph into cliques, or a certificate that proves nothing."""
 
 
 class InvalidConstants(AllWorldsError, ValueError):
-    """Constants for which the step has no unique answer, or that are no numbers."""
+    """Constants that are not numbers, or for which the step has no unique solution."""
 
 
 class InvalidLosses(AllWorldsError, ValueError):
-    """Losses that are not finite, out of range, or of the wrong arms."""
+    """Losses that are not finite, out of range, or for the wrong arms."""
 
 
 class InvalidParameter(AllWorldsError, ValueError):
-    """Any other argument that is not what the function takes."""
+    """Any other argument that the function does not accept."""
 
 
 class UnknownDecision(AllWorldsError, LookupError):
@@ -37,12 +37,12 @@ class UnknownDecision(AllWorldsError, LookupError):
 
 
 class InvalidState(AllWorldsError, ValueError):
-    """A saved file that is cut short, damaged, or of another version."""
+    """A saved file that is truncated, damaged, or of another version."""
 
 
 class MissingExtra(AllWorldsError, ImportError):
-    """An optional dependency that is not installed; the sentence names the extra."""
+    """An optional dependency that is not installed; the message names the extra to install."""
 
 
 class RunStopped(AllWorldsError):
-    """A run that had to stop midway: a full disk, a lost cluster. What is finished is kept, and it can be resumed."""
+    """A run that had to stop early, such as on a full disk; finished cells are kept, and it can be resumed."""

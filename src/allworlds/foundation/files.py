@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all, folders proved to be writable, and one runner in a folder at a time."""
+"""Atomic files, folders that are checked to be writable, and a lock for one run in a folder at a time."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from pathlib import Path
 from allworlds.foundation.errors import InvalidParameter
 
 
-def open_folder(out: str | Path, inner: str) -> Path:
-    """The folder ``out`` with ``inner`` inside, proved to be writable; an error says what is in the way."""
+def open_folder(out: str | Path, inner: str = "") -> Path:
+    """Create the folder ``out`` with ``inner`` inside, and check that files can be written there."""
     folder = Path(out)
     probe = folder / inner / f".probe-{os.getpid()}"
     try:
@@ -28,7 +28,10 @@ def open_folder(out: str | Path, inner: str) -> Path:
 
 
 def write_atomic(path: Path, content: bytes) -> None:
-    """Write beside, sync, rename, sync the folder: a kill or a power cut leaves the old file or the new one."""
+    """Replace a file at once: a kill or a power cut leaves the old content or the new, never a part of it.
+
+    Write to a file beside it, sync, rename, sync the folder.
+    """
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         with part.open("wb") as file:
@@ -44,9 +47,9 @@ def write_atomic(path: Path, content: bytes) -> None:
 
 @contextlib.contextmanager
 def exclusive_lock(folder: Path) -> Iterator[None]:
-    """Hold the folder for one runner; a second one is refused, and a killed one holds nothing.
+    """Lock the folder for one run; raise :class:`InvalidParameter` if another run holds it.
 
-    The lock is SQLite's on an empty file: the operating system frees it with the process, on every platform.
+    The lock is SQLite's on an empty file: on every platform, the operating system releases it when the process ends.
     """
     lock = sqlite3.connect(folder / ".lock", timeout=0.0, isolation_level=None, check_same_thread=False)
     try:
@@ -56,7 +59,7 @@ def exclusive_lock(folder: Path) -> Iterator[None]:
         if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
             raise InvalidParameter(f"cannot lock '{folder}': {error}; choose another folder with --out") from None
         raise InvalidParameter(
-            f"another run is at work in '{folder}'; wait for it ('allworlds status {folder}' says how far it is), or "
+            f"another run is at work in '{folder}'; wait for it ('allworlds status {folder}' shows its progress), or "
             "choose another folder with --out"
         ) from None
     try:
@@ -67,7 +70,7 @@ def exclusive_lock(folder: Path) -> Iterator[None]:
 
 def _sync_folder(folder: Path) -> None:
     if os.name != "posix":
-        return  # there, a folder cannot be opened, and a rename is durable with the file system's own journal
+        return  # elsewhere folders cannot be opened, and the journal of the file system makes renames durable
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)

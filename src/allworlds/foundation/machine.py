@@ -1,7 +1,7 @@
-"""What numbers depend on besides the configuration: versions, the processor and its mathematics.
+"""What results depend on besides the configuration: versions, the processor and the mathematical library.
 
-``exp`` may differ in its last bit with the processor's instruction set and with the C library. Equal bits are promised
-for the same version on the same kind of machine; so the kind of machine is kept with the results.
+``exp`` may differ in its last bit with the instruction set of the processor and the C library. Results are promised to
+be equal, bit for bit, for the same version on the same kind of machine, so the kind of machine is stored with them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from allworlds import __version__
 
 
 def versions() -> dict[str, str]:
-    """Of the package, of Python and of the libraries that compute."""
+    """The versions of the package, of Python and of the numerical libraries."""
     libraries = {name: metadata.version(name) for name in ("numpy", "numba")}
     return {"allworlds": __version__, "python": ".".join(map(str, sys.version_info[:3])), **libraries}
 
@@ -43,5 +43,5 @@ def machine() -> dict[str, Any]:
 
 
 def same_kind(one: dict[str, Any], other: dict[str, Any]) -> bool:
-    """Whether two machines are expected to give the same bits: all agrees but the number of cores."""
+    """Whether two machines should give the same bits: they differ at most in the number of cores."""
     return {**one, "cores": 0} == {**other, "cores": 0}

@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 from allworlds.covers import CliqueCover
 from allworlds.covers.cover import check_cover
-from allworlds.foundation.checks import whole_number
-from allworlds.foundation.errors import InvalidConstants, InvalidParameter
+from allworlds.foundation.checks import whole
+from allworlds.foundation.errors import InvalidConstants
 from allworlds.ftrl.sharp import rebound, sharp_alpha, sharp_alphas
 
 Estimator = Literal["importance", "baseline"]
@@ -144,7 +144,7 @@ class Constants:
     def paper(cls, cover: CliqueCover, horizon: int) -> Constants:
         """[EK21, Algorithm 1] as printed; the horizon ``T`` must be known."""
         check_cover(cover)
-        rounds = whole_number(horizon, "horizon", error=InvalidParameter)
+        rounds = whole("horizon", horizon)
         log_nt = math.log(cover.n_arms * rounds)
         return cls(
             alpha=(2.0 * (1.0 + log_nt**2),) * cover.n_cliques,  # [EK21, Lemma 2] with gamma = 1/(NT)

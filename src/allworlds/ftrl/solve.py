@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from numbers import Real
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from allworlds.covers import CliqueCover
 from allworlds.covers.cover import check_cover
+from allworlds.foundation.checks import real, whole
 from allworlds.foundation.errors import InvalidLosses, InvalidParameter
 from allworlds.ftrl.clique_mass import GOOD, MAX_STEPS, TIGHT, Masses, Problem, new_masses, solve_masses
 from allworlds.ftrl.constants import Constants
@@ -70,9 +70,8 @@ def solve_ftrl(
         )
     constants.check_fits(cover)
     losses = _checked_losses(cumulative_losses, cover.n_arms)
-    eta = _checked_rate(learning_rate)
-    if isinstance(max_steps, bool) or not isinstance(max_steps, int) or max_steps < 0:
-        raise InvalidParameter(f"max_steps is {max_steps!r}; expected an integer of at least 0")
+    eta = real("learning_rate", learning_rate, at_least=1e-30, at_most=1e30)
+    whole("max_steps", max_steps, at_least=0)
     rates = eta * constants.rate_factors
     problem = Problem(
         losses[cover.order], cover.starts, np.array(constants.alpha), constants.beta, constants.gamma, rates
@@ -111,14 +110,6 @@ def _checked_losses(cumulative_losses: ArrayLike, n_arms: int) -> NDArray[np.flo
     if not np.ptp(losses / 4.0) < 1e299:
         raise InvalidLosses("cumulative_losses are more than 1e299 apart; expected a smaller spread")
     return losses
-
-
-def _checked_rate(learning_rate: float) -> float:
-    if isinstance(learning_rate, bool) or not isinstance(learning_rate, Real):
-        raise InvalidParameter(f"learning_rate is {learning_rate!r}; expected a positive number")
-    if not 1e-30 <= learning_rate <= 1e30:
-        raise InvalidParameter(f"learning_rate is {learning_rate}; expected a positive number, 1e-30 to 1e30")
-    return float(learning_rate)
 
 
 # --- kernels --------------------------------------------------------------------------------------------

@@ -4,25 +4,23 @@ from __future__ import annotations
 
 from allworlds.graphs.families import (
     bandit,
+    barabasi_albert,
     cycle,
     disjoint_cliques,
+    erdos_renyi,
     full_information,
     grid,
     interval,
     lu_gadgets,
     mycielski_complement,
     path,
+    random_interval,
+    random_unit_disk,
     star,
+    stochastic_blocks,
     unit_disk,
 )
 from allworlds.graphs.graph import FeedbackGraph
-from allworlds.graphs.random_families import (
-    barabasi_albert,
-    erdos_renyi,
-    random_interval,
-    random_unit_disk,
-    stochastic_blocks,
-)
 
 __all__ = [
     "FeedbackGraph",

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 
 from allworlds.foundation.errors import InvalidParameter
 from allworlds.foundation.specs import Kind, Recipe, Spec, build, parse_spec
-from allworlds.graphs import families, random_families
-from allworlds.graphs.files import read_graph
+from allworlds.graphs import families
+from allworlds.graphs.files import read_graph, read_graph_of_cover
 from allworlds.graphs.graph import FeedbackGraph
-from allworlds.graphs.serialise import read_graph_of_cover
 
 COUNT: dict[str, Kind] = {"n": "integer"}
 
@@ -103,7 +102,7 @@ GRAPHS: dict[str, Recipe[FeedbackGraph]] = {
         ),
         Recipe(
             "erdos-renyi",
-            random_families.erdos_renyi,
+            families.erdos_renyi,
             "every two arms see each other with probability p",
             "erdos-renyi:30,p=0.4,seed=1",
             {"n": "integer", "p": "number", "seed": "integer"},
@@ -112,7 +111,7 @@ GRAPHS: dict[str, Recipe[FeedbackGraph]] = {
         ),
         Recipe(
             "stochastic-blocks",
-            random_families.stochastic_blocks,
+            families.stochastic_blocks,
             "communities, dense inside and sparse between",
             "stochastic-blocks:10,10,10,p_in=0.9,p_out=0.05,seed=1",
             {"sizes": "integers", "p_in": "number", "p_out": "number", "seed": "integer"},
@@ -122,7 +121,7 @@ GRAPHS: dict[str, Recipe[FeedbackGraph]] = {
         ),
         Recipe(
             "random-interval",
-            random_families.random_interval,
+            families.random_interval,
             "intervals of one length that meet",
             "random-interval:40,length=0.1,seed=1",
             {"n": "integer", "length": "number", "seed": "integer"},
@@ -131,7 +130,7 @@ GRAPHS: dict[str, Recipe[FeedbackGraph]] = {
         ),
         Recipe(
             "random-unit-disk",
-            random_families.random_unit_disk,
+            families.random_unit_disk,
             "points of the unit square at most a radius apart",
             "random-unit-disk:40,radius=0.2,seed=1",
             {"n": "integer", "radius": "number", "seed": "integer"},
@@ -140,7 +139,7 @@ GRAPHS: dict[str, Recipe[FeedbackGraph]] = {
         ),
         Recipe(
             "barabasi-albert",
-            random_families.barabasi_albert,
+            families.barabasi_albert,
             "arms that link to popular arms",
             "barabasi-albert:40,m=2,seed=1",
             {"n": "integer", "m": "integer", "seed": "integer"},

@@ -1,33 +1,37 @@
-"""Graphs from files: an edge list, which any editor writes, GraphML, METIS, or a matrix with commas.
+"""Graphs in files: an edge list, GraphML, METIS or a matrix to read, and plain data for files of our own.
 
-An edge list has two arms a line, with spaces or a comma between; a line with one arm says that it is there. What
-follows a ``#`` is a comment. Arms are known by number if they are exactly 0, 1, 2, …; otherwise by their labels.
-A list in which some arms are numbers and some are names is refused: most often, one of them is a slip.
+An edge list has two arms a line, separated by spaces or a comma; a line with one arm adds an arm without neighbours.
+What follows a ``#`` is a comment. Arms are known by number if they are exactly 0, 1, 2, …, otherwise by their labels. A
+list must not mix numbers and names: most often, one of them is a typing error.
 """
 
 from __future__ import annotations
 
 import io
+import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
-from allworlds.foundation.errors import InvalidGraph, MissingExtra
+import numpy as np
+
+from allworlds.foundation.errors import InvalidCover, InvalidGraph
 from allworlds.foundation.specs import nearest
-from allworlds.graphs.formats import from_matrix, from_metis, looks_like_a_matrix
-from allworlds.graphs.graph import FeedbackGraph
+from allworlds.graphs.graph import FeedbackGraph, import_networkx
+from allworlds.graphs.storage import DisjointCliques
 
-GRAPHML = (".graphml", ".xml")
-METIS = (".graph", ".metis")
 FORMATS = ("auto", "edges", "graphml", "metis", "matrix")
+SUFFIXES = {".graphml": "graphml", ".xml": "graphml", ".graph": "metis", ".metis": "metis"}
 NUMBER = re.compile(r"[+-]?\d+(\.\d+)?", re.ASCII)
+COVER_FORMAT = "allworlds cover 1"
 
 
 def read_graph(path: str | Path, form: str = "auto") -> FeedbackGraph:
-    """The graph in a file, in the form that its suffix tells.
+    """The graph in a file, in the format given by its suffix, or by ``form``, one of ``FORMATS``.
 
-    ``.graphml`` and ``.xml`` are GraphML, ``.graph`` and ``.metis`` METIS; a ``.csv`` with more than two columns is a
-    matrix, and all else an edge list. ``form`` says it where the suffix does not; one of ``FORMATS``.
+    ``.graphml`` and ``.xml`` are GraphML, ``.graph`` and ``.metis`` are METIS, a ``.csv`` with more than two columns is
+    a matrix, and everything else is an edge list.
 
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp()) / "ads.txt"
@@ -38,104 +42,210 @@ def read_graph(path: str | Path, form: str = "auto") -> FeedbackGraph:
     """
     file = Path(path)
     if not file.is_file():
-        raise InvalidGraph(f"there is no file '{file}'; name an edge list, GraphML, METIS or a CSV matrix")
-    suffix = file.suffix.lower()
+        raise InvalidGraph(f"there is no file '{file}'; expected an edge list, GraphML, METIS or a CSV matrix")
     if nearest(form, FORMATS, "form of graph files") == "auto":
-        form = "graphml" if suffix in GRAPHML else "metis" if suffix in METIS else "auto"
-    if form == "graphml":
-        return _read_graphml(file, str(file))
+        form = SUFFIXES.get(file.suffix.lower(), "auto")
     try:
-        text = file.read_text(encoding="utf-8-sig")
+        content = file.read_bytes()
+        if form == "graphml":
+            return _from_graphml(str(file), content)
+        lines = content.decode("utf-8-sig").splitlines()
     except UnicodeDecodeError:
-        raise InvalidGraph(f"'{file}' is no text; expected an edge list, or a file that ends in .graphml") from None
+        raise InvalidGraph(f"'{file}' is not text; expected an edge list, or a name that ends in .graphml") from None
     except OSError as error:
         raise InvalidGraph(f"cannot read '{file}': {error.strerror}") from None
-    lines = text.splitlines()
-    if form == "auto" and not (suffix == ".csv" and looks_like_a_matrix(lines)):
-        form = "edges"
-    return _from_text(str(file), lines, "matrix" if form == "auto" else form)
+    if form == "auto":
+        form = "matrix" if file.suffix.lower() == ".csv" and _looks_like_a_matrix(lines) else "edges"
+    return _from_lines(str(file), lines, form)
 
 
 def parse_graph(text: str, form: str = "auto", name: str = "standard input") -> FeedbackGraph:
-    """The graph in a text: GraphML if it begins with ``<``, a matrix if with more than two cells, else an edge list.
+    """The graph in a text: GraphML if it begins with ``<``, a matrix if it has more than two columns, or an edge list.
 
-    METIS begins like an edge list, so its ``form`` must be said.
+    METIS looks like an edge list, so it needs ``form="metis"``.
 
     >>> parse_graph("0 1\\n1 2\\n").n_edges
     2
     """
     nearest(form, FORMATS, "form of graph files")
     if form == "graphml" or (form == "auto" and text.lstrip().startswith("<")):
-        return _read_graphml(io.BytesIO(text.encode()), name)
+        return _from_graphml(name, text.encode())
     lines = text.splitlines()
     if form == "auto":
-        form = "matrix" if looks_like_a_matrix(lines) else "edges"
-    return _from_text(name, lines, form)
+        form = "matrix" if _looks_like_a_matrix(lines) else "edges"
+    return _from_lines(name, lines, form)
 
 
-def _from_text(name: str, lines: list[str], form: str) -> FeedbackGraph:
-    return {"metis": from_metis, "matrix": from_matrix}.get(form, _from_lines)(name, lines)
+def graph_to_data(graph: FeedbackGraph) -> dict[str, Any]:
+    """The graph as numbers, arrays and labels: disjoint cliques by the clique of each arm, other graphs by edges.
+
+    >>> graph_to_data(FeedbackGraph(3, [(0, 1)]))["owner"].tolist()
+    [0, 0, 1]
+    """
+    storage = graph._storage
+    data: dict[str, Any] = {"n_arms": graph.n_arms}
+    if isinstance(storage, DisjointCliques):
+        data["owner"] = storage.owner
+    else:
+        data["edges"] = graph.edges()
+    if graph.labels is not None:
+        data["labels"] = list(graph.labels)
+    return data
 
 
-def _from_lines(file: str, lines: list[str]) -> FeedbackGraph:
-    pairs: list[tuple[str, str]] = []
-    names: dict[str, int] = {}  # and the line that has it first
+def graph_from_data(data: dict[str, Any]) -> FeedbackGraph:
+    """The inverse of :func:`graph_to_data`."""
+    labels = data.get("labels")
+    if "owner" in data:
+        owner = np.asarray(data["owner"], dtype=np.int64)
+        if owner.size == 0 or owner.shape != (data["n_arms"],):
+            raise InvalidGraph(f"owner has shape {owner.shape}; expected one number for each of {data['n_arms']} arms")
+        return FeedbackGraph._of(DisjointCliques.from_owner(owner), labels)
+    return FeedbackGraph(data["n_arms"], np.asarray(data["edges"], dtype=np.int64).reshape(-1, 2), labels)
+
+
+def read_cover_data(path: str | Path) -> dict[str, Any]:
+    """The content of ``cover.json``: a graph, a cover and its certificate, as plain data."""
+    file, expected = Path(path), "expected a file that allworlds cover or write_cover wrote"
+    try:
+        data: Any = json.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InvalidCover(f"cannot read '{file}': {error.strerror}") from None
+    except ValueError:
+        raise InvalidCover(f"'{file}' is not JSON; {expected}") from None
+    if not isinstance(data, dict) or data.get("format") != COVER_FORMAT:
+        raise InvalidCover(f"'{file}' is not a cover; {expected}")
+    return data
+
+
+def read_graph_of_cover(path: str | Path) -> FeedbackGraph:
+    """The graph in ``cover.json``."""
+    data = read_cover_data(path)
+    try:
+        return graph_from_data(data["graph"])
+    except (KeyError, TypeError) as error:
+        raise InvalidCover(f"'{path}' is damaged: {error}; write it again") from None
+
+
+def _from_lines(name: str, lines: list[str], form: str) -> FeedbackGraph:
+    return {"metis": _from_metis, "matrix": _from_matrix, "edges": _from_edge_list}[form](name, lines)
+
+
+def _from_edge_list(name: str, lines: list[str]) -> FeedbackGraph:
+    pairs: list[list[str]] = []
+    first_line: dict[str, int] = {}
     for number, line in enumerate(lines, start=1):
         arms = line.partition("#")[0].replace(",", " ").split()
         if len(arms) > 2:
             raise InvalidGraph(
-                f"line {number} of '{file}' has {len(arms)} columns; expected two arms that see each other, or one arm"
+                f"line {number} of '{name}' has {len(arms)} columns; expected two arms that see each other, or one arm"
             )
         for arm in arms:
-            names.setdefault(arm, number)
+            first_line.setdefault(arm, number)
         if len(arms) == 2:
-            pairs.append((arms[0], arms[1]))
-    if not names:
-        raise InvalidGraph(f"'{file}' names no arm; expected two arms that see each other a line")
-    _refuse_a_mix(file, names)
-    labels = _labels(list(names))
-    place = {str(label): arm for arm, label in enumerate(labels)}
-    return FeedbackGraph(len(labels), [(place[one], place[other]) for one, other in pairs], labels)
+            pairs.append(arms)
+    if not first_line:
+        raise InvalidGraph(f"'{name}' contains no arm; expected two arms that see each other on each line")
+    numbers = [arm for arm in first_line if NUMBER.fullmatch(arm)]
+    words = [arm for arm in first_line if not NUMBER.fullmatch(arm)]
+    if numbers and words:  # the rarer kind is taken for the typing error
+        odd, one, many = (words, "name", "numbers") if len(words) <= len(numbers) else (numbers, "number", "names")
+        raise InvalidGraph(
+            f"'{name}', line {first_line[odd[0]]}: '{odd[0]}' is a {one}, but the other arms are {many}; "
+            "expected only numbers or only names (a heading begins with #)"
+        )
+    return _from_names(list(first_line), pairs)
 
 
-def _refuse_a_mix(file: str, lines: Mapping[str, int]) -> None:
-    """Refuse numbers beside names; the kind that is rarer is taken for the slip."""
-    numbers = [name for name in lines if NUMBER.fullmatch(name)]
-    words = [name for name in lines if not NUMBER.fullmatch(name)]
-    if not numbers or not words:
-        return
-    odd, one, many = (words[0], "name", "numbers") if len(words) <= len(numbers) else (numbers[0], "number", "names")
-    raise InvalidGraph(
-        f"'{file}', line {lines[odd]}: '{odd}' is a {one}, but the other arms are {many}; "
-        "give every arm a number, or every arm a name (a heading begins with #)"
-    )
-
-
-def _labels(names: list[str]) -> list[int] | list[str]:
-    """Whole numbers in their order, other names in the order of the file.
-
-    >>> _labels(["2", "0", "1"]), _labels(["b", "1"])
-    ([0, 1, 2], ['b', '1'])
-    """
+def _from_names(names: list[str], pairs: Iterable[Iterable[str]]) -> FeedbackGraph:
+    """Arms in numerical order if all names are whole numbers, else in the order given."""
+    labels: list[int] | list[str] = names
     if all(name.isascii() and name.isdigit() and str(int(name)) == name for name in names):
-        return sorted(int(name) for name in names)
-    return names
+        labels = sorted(int(name) for name in names)
+    arm_of = {str(label): arm for arm, label in enumerate(labels)}
+    return FeedbackGraph(len(labels), [[arm_of[name] for name in pair] for pair in pairs], labels)
 
 
-def _read_graphml(source: Path | io.BytesIO, file: str) -> FeedbackGraph:
+def _from_graphml(name: str, content: bytes) -> FeedbackGraph:
+    networkx = import_networkx()
     try:
-        import networkx
-    except ImportError:
-        raise MissingExtra('networkx is not installed; pip install "allworlds[networkx]" brings it') from None
-    try:
-        graph = networkx.read_graphml(source)
-    except Exception as error:  # the parser's own errors are many
-        raise InvalidGraph(f"'{file}' is no GraphML that networkx can read: {error}") from None
+        graph = networkx.read_graphml(io.BytesIO(content))
+    except Exception as error:  # the parser has many errors of its own
+        raise InvalidGraph(f"networkx cannot read '{name}' as GraphML: {error}") from None
     if graph.is_directed():
-        raise InvalidGraph(f"the graph in '{file}' is directed, but feedback must be mutual; write it undirected")
-    names = [str(node) for node in graph.nodes]
-    if not names:
-        raise InvalidGraph(f"the graph in '{file}' has no nodes; a feedback graph has at least one arm")
-    labels = _labels(names)
-    place = {str(label): arm for arm, label in enumerate(labels)}
-    return FeedbackGraph(len(labels), [(place[str(one)], place[str(other)]) for one, other in graph.edges()], labels)
+        raise InvalidGraph(f"the graph in '{name}' is directed; expected mutual feedback; write it as undirected")
+    if not graph.nodes:
+        raise InvalidGraph(f"the graph in '{name}' has no nodes; expected at least one")
+    return _from_names([str(node) for node in graph.nodes], [map(str, edge) for edge in graph.edges()])
+
+
+def _from_metis(name: str, lines: list[str]) -> FeedbackGraph:
+    """A first line ``arms edges [fmt [ncon]]``, then the neighbours of each arm, counted from 1.
+
+    Weights and lines that begin with ``%`` are skipped. [Karypis and Kumar 1998].
+    """
+    rows = [
+        (number, [_metis_number(name, number, word) for word in line.split()])
+        for number, line in enumerate(lines, start=1)
+        if not line.lstrip().startswith("%")
+    ]
+    while rows and not rows[0][1]:
+        rows.pop(0)
+    if not rows or len(rows[0][1]) < 2:
+        raise InvalidGraph(f"'{name}' does not begin with the numbers of arms and edges; expected METIS, such as '3 2'")
+    n_arms, n_edges, *form = rows.pop(0)[1]
+    digits = str(form[0]).zfill(3) if form else "000"  # vertex sizes, vertex weights, edge weights
+    before = (digits[0] == "1") + (form[1] if len(form) > 1 else 1) * (digits[1] == "1")
+    while len(rows) > n_arms and not rows[-1][1]:
+        rows.pop()
+    if len(rows) != n_arms:
+        raise InvalidGraph(f"'{name}' has {len(rows)} lines of neighbours; expected {n_arms}, as its first line says")
+    edges = []
+    for arm, (number, words) in enumerate(rows):
+        for neighbour in words[before :: 2 if digits[2] == "1" else 1]:
+            if not 1 <= neighbour <= n_arms:
+                raise InvalidGraph(f"line {number} of '{name}' contains {neighbour}; expected arms from 1 to {n_arms}")
+            edges.append((arm, neighbour - 1))
+    graph = FeedbackGraph(n_arms, edges)
+    if graph.n_edges != n_edges:
+        raise InvalidGraph(f"'{name}' has {graph.n_edges} edges; expected {n_edges}, as its first line says")
+    return graph
+
+
+def _metis_number(name: str, number: int, word: str) -> int:
+    try:
+        return int(float(word)) if "." in word else int(word)
+    except ValueError:
+        raise InvalidGraph(f"line {number} of '{name}' contains {word!r}; expected METIS, which has integers") from None
+
+
+def _from_matrix(name: str, lines: list[str]) -> FeedbackGraph:
+    """0 and 1, separated by commas, semicolons or spaces; labels above and beside are allowed."""
+    rows = [_cells(line) for line in (line.partition("#")[0].rstrip() for line in lines) if line.strip()]
+    if not rows:
+        raise InvalidGraph(f"'{name}' has no rows; expected a matrix of 0 and 1")
+    labels = None
+    if any(cell not in ("", "0", "1", "0.0", "1.0") for cell in rows[0]):
+        labels = [cell for cell in rows.pop(0) if cell]
+    beside = rows and labels is not None and all(len(row) == len(labels) + 1 for row in rows)
+    if beside and [row.pop(0) for row in rows] != labels:
+        raise InvalidGraph(f"the labels beside the matrix in '{name}' differ from those above; expected the same")
+    try:
+        matrix = [[float(cell) for cell in row] for row in rows]
+    except ValueError:
+        wrong = next(cell for row in rows for cell in row if not cell.replace(".", "", 1).isdigit())
+        raise InvalidGraph(f"the matrix in '{name}' contains {wrong!r}; expected 0 and 1") from None
+    return FeedbackGraph.from_adjacency(matrix, labels)
+
+
+def _looks_like_a_matrix(lines: list[str]) -> bool:
+    """Whether the first line with content has more than two cells, which no edge list has."""
+    texts = (line.partition("#")[0].strip() for line in lines)
+    return len(_cells(next(filter(None, texts), ""))) > 2
+
+
+def _cells(line: str) -> list[str]:
+    for mark in (",", ";"):
+        if mark in line:
+            return [cell.strip() for cell in line.split(mark)]
+    return line.split()

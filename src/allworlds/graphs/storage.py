@@ -1,10 +1,10 @@
-"""How a graph is kept: two small classes with one face, chosen by what the graph is, not by who built it.
+"""How a graph is stored: two small classes with one interface, chosen by the graph's structure.
 
-Disjoint cliques are kept by naming each arm's clique: a thousand cliques of a thousand arms have half a
-billion edges and take sixteen megabytes. Any other graph is kept as sorted lists of neighbours (CSR).
-:func:`from_neighbours` chooses, so equal graphs are always stored equally.
+Disjoint cliques are stored as the clique of each arm: a thousand cliques of a thousand arms have half a billion edges
+and take sixteen megabytes. Any other graph is stored as sorted lists of neighbours (CSR). :func:`from_neighbours`
+chooses, so equal graphs are always stored in the same way.
 
-The common face: ``n_arms``, ``n_edges``, ``sees(i)``, ``degree(i)``, ``are_neighbours(i, j)``, ``edges()``,
+The interface: ``n_arms``, ``n_edges``, ``sees(i)``, ``degree(i)``, ``are_neighbours(i, j)``, ``edges()``,
 ``neighbours()``, ``find_strangers(owner, order, starts)``, ``arrays()``.
 """
 
@@ -64,7 +64,7 @@ class DisjointCliques:
 
     @property
     def n_edges(self) -> int:
-        """The number of edges, loops not counted."""
+        """The number of edges, self-loops not counted."""
         sizes = np.diff(self.starts)
         return int((sizes * (sizes - 1) // 2).sum())
 
@@ -93,7 +93,7 @@ class DisjointCliques:
         return stacked[np.lexsort((stacked[:, 1], stacked[:, 0]))]
 
     def neighbours(self) -> tuple[Ints, Ints]:
-        """The same graph as lists of neighbours, see :class:`Neighbours`; large where a clique is."""
+        """The same graph as lists of neighbours, see :class:`Neighbours`; large for large cliques."""
         sizes = np.diff(self.starts)[self.owner]
         indptr = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(sizes)])
         within = np.arange(indptr[-1]) - np.repeat(indptr[:-1], sizes)
@@ -106,13 +106,13 @@ class DisjointCliques:
         return (int(order[broken[0]]), int(order[broken[0] + 1])) if broken.size else None
 
     def arrays(self) -> tuple[Ints, Ints, Ints]:
-        """What this storage is made of."""
+        """The arrays that define the graph."""
         return self.owner, self.order, self.starts
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Neighbours:
-    """Sorted lists of neighbours, one after the other; every arm is in its own list.
+    """Sorted lists of neighbours in one array; every arm is in its own list.
 
     ``indptr`` (n_arms + 1,) and ``indices`` (n_arms + 2 n_edges,): arm i sees
     ``indices[indptr[i]:indptr[i + 1]]``.
@@ -135,7 +135,7 @@ class Neighbours:
 
     @property
     def n_edges(self) -> int:
-        """The number of edges, loops not counted."""
+        """The number of edges, self-loops not counted."""
         return (len(self.indices) - self.n_arms) // 2
 
     def sees(self, arm: int) -> Ints:
@@ -159,7 +159,7 @@ class Neighbours:
         return np.column_stack([rows[upper], self.indices[upper]])
 
     def neighbours(self) -> tuple[Ints, Ints]:
-        """Fresh copies of both arrays: compiled code counts arrays that can be written as a type of their own."""
+        """Copies of both arrays: writable, because read-only arrays are another type to compiled code."""
         return self.indptr.copy(), self.indices.copy()
 
     def find_strangers(self, owner: Ints, order: Ints, starts: Ints) -> tuple[int, int] | None:
@@ -177,7 +177,7 @@ class Neighbours:
         return arm, int(np.setdiff1d(members, self.sees(arm))[0])
 
     def arrays(self) -> tuple[Ints, Ints]:
-        """What this storage is made of."""
+        """The arrays that define the graph."""
         return self.indptr, self.indices
 
 
@@ -185,7 +185,7 @@ Storage: TypeAlias = DisjointCliques | Neighbours
 
 
 def group_arms(owner: Ints, n_groups: int) -> tuple[Ints, Ints, Ints]:
-    """Owner, the arms sorted by owner, and where each group starts in that order.
+    """``owner`` itself, the arms sorted by owner, and where each group starts in that order.
 
     >>> group_arms(np.array([0, 1, 0]), 2)
     (array([0, 1, 0]), array([0, 2, 1]), array([0, 2, 3]))
@@ -196,7 +196,7 @@ def group_arms(owner: Ints, n_groups: int) -> tuple[Ints, Ints, Ints]:
 
 
 def induced(indptr: Ints, indices: Ints, arms: Ints) -> tuple[Ints, Ints]:
-    """The lists of neighbours of the graph that sorted ``arms`` induce; its arm i is ``arms[i]``.
+    """The lists of neighbours of the subgraph of sorted ``arms``; its arm i is ``arms[i]``.
 
     >>> indptr, indices = induced(np.array([0, 2, 5, 7]), np.array([0, 1, 0, 1, 2, 1, 2]), np.array([0, 2]))
     >>> indptr.tolist(), indices.tolist()
@@ -224,9 +224,9 @@ def matrix_of(indptr: Ints, indices: Ints) -> NDArray[np.bool_]:
 
 
 def from_pairs(n_arms: int, pairs: Ints) -> Storage:
-    """Store the graph with these edges, (m, 2), in any orientation, repeated or not."""
+    """Store the graph with these edges, (m, 2), which may be repeated, in either orientation."""
     arms = np.arange(n_arms)
-    # One number a directed edge, so that sorting and dropping copies is one call.
+    # One number for each directed edge, so that one call sorts and drops copies.
     keys = np.unique(
         np.concatenate([arms * n_arms + arms, pairs[:, 0] * n_arms + pairs[:, 1], pairs[:, 1] * n_arms + pairs[:, 0]])
     )
@@ -237,8 +237,8 @@ def from_pairs(n_arms: int, pairs: Ints) -> Storage:
 def from_neighbours(indptr: Ints, indices: Ints) -> Storage:
     """Store sorted closed neighbourhoods, as disjoint cliques if that is what they are.
 
-    Name each arm's neighbourhood by its smallest arm. The graph is a union of disjoint cliques exactly if all
-    that an arm sees bears the same name, and it sees as many arms as bear the name.
+    Name each arm's neighbourhood by its smallest arm. The graph is a union of disjoint cliques exactly if all arms that
+    an arm sees have its name, and it sees as many arms as have that name.
     """
     sizes = np.diff(indptr)
     name = indices[indptr[:-1]]

@@ -29,9 +29,9 @@ from numpy.typing import NDArray
 
 from allworlds.covers import CliqueCover
 from allworlds.covers.cover import check_cover
+from allworlds.foundation.checks import real, whole
 from allworlds.kernels.jit import lean_jit
 from allworlds.learners.base import Learner
-from allworlds.learners.checks import positive, whole
 from allworlds.learners.dispatch import Visibility, graph_visibility, register_kernels
 
 FIRST_ACCURACY = 0.25
@@ -100,7 +100,7 @@ class AAEAlphaSample(Learner):
         """Refuse what is no cover or no number."""
         check_cover(self.cover)
         object.__setattr__(self, "horizon", whole("horizon", self.horizon))
-        object.__setattr__(self, "scale", positive("scale", self.scale))
+        object.__setattr__(self, "scale", real("scale", self.scale, above=0))
 
     def init(self) -> State:
         """All arms are active and none has been seen."""

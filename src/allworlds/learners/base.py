@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from allworlds.covers import CliqueCover
-from allworlds.foundation.checks import whole_number
+from allworlds.foundation.checks import index, whole
 from allworlds.foundation.errors import InvalidState
 from allworlds.graphs import FeedbackGraph
 from allworlds.learners import dispatch
@@ -117,9 +117,8 @@ class Learner(ABC):
 
     def check_ticket(self, ticket: Any) -> None:
         """Refuse a loaded ticket that no draw of this learner could have made: kernels check nothing."""
-        if not 0 <= whole_number(ticket.arm, "a ticket's arm", at_least=0, error=InvalidState) < self.n_arms:
-            raise InvalidState(f"a ticket is for arm {ticket.arm}; the arms are 0 to {self.n_arms - 1}")
-        whole_number(ticket.round, "a ticket's round", error=InvalidState)
+        index("a ticket's arm", ticket.arm, self.n_arms, error=InvalidState)
+        whole("a ticket's round", ticket.round, error=InvalidState)
 
     def settings(self) -> dict[str, Any]:
         """The configuration as plain data, without the cover."""

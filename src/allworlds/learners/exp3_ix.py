@@ -29,8 +29,8 @@ from numpy.typing import NDArray
 
 from allworlds.covers import CliqueCover
 from allworlds.covers.cover import check_cover
+from allworlds.foundation.checks import flag
 from allworlds.kernels.jit import lean_jit
-from allworlds.learners.checks import flag
 from allworlds.learners.dispatch import Visibility, graph_visibility, register_kernels
 from allworlds.learners.divisors import DividingLearner, room_for_divisors
 from allworlds.learners.weights import exponential_weights, pick

@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 
 from allworlds.covers import CliqueCover
 from allworlds.covers.cover import check_cover
+from allworlds.foundation.checks import real
 from allworlds.kernels.jit import lean_jit
 from allworlds.learners.base import Learner
-from allworlds.learners.checks import positive
 from allworlds.learners.dispatch import Visibility, graph_visibility, register_kernels
 
 
@@ -75,7 +75,7 @@ class UCBN(Learner):
     def __post_init__(self) -> None:
         """Refuse what is no cover or no width."""
         check_cover(self.cover)
-        object.__setattr__(self, "width", positive("width", self.width))
+        object.__setattr__(self, "width", real("width", self.width, above=0))
 
     def init(self) -> State:
         """Nothing seen, round one."""

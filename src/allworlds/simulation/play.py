@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from allworlds.foundation.checks import whole
 from allworlds.foundation.errors import InvalidParameter
 from allworlds.kernels.jit import lean_jit
 from allworlds.kernels.random import STREAM_LEARNER, as_seed, uniform_pair
@@ -84,9 +85,7 @@ def play_many(
     plain Python learner or world, as it came.
     """
     listed = [as_seed(seed) for seed in seeds]
-    workers = os.cpu_count() or 1 if jobs is None else jobs
-    if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
-        raise InvalidParameter(f"jobs is {jobs!r}; expected a number of threads, at least 1")
+    workers = os.cpu_count() or 1 if jobs is None else whole("jobs", jobs)
 
     def one(seed: int) -> Trace:
         player = learner if isinstance(learner, Learner) else copy.deepcopy(learner)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from allworlds.foundation.checks import is_whole
 from allworlds.foundation.errors import InvalidLosses, InvalidParameter
 from allworlds.kernels.random import STREAM_LEARNER, uniform_pair
 from allworlds.learners import Learner
@@ -96,7 +97,7 @@ class _Plain:
 
     def choose(self, round: int) -> tuple[int, Ints]:
         arm = self.learner.choose()
-        if isinstance(arm, bool) or not isinstance(arm, int | np.integer) or not 0 <= arm < self.n_arms:
+        if not is_whole(arm) or not 0 <= arm < self.n_arms:
             raise InvalidParameter(
                 f"choose() returned {arm!r} in round {round}; expected an arm, 0 to {self.n_arms - 1}"
             )

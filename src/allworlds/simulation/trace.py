@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.foundation.errors import InvalidParameter
+from allworlds.foundation.checks import whole
 
 Floats = NDArray[np.float64]
 
@@ -70,8 +70,7 @@ def record_rounds(horizon: int, most: int = 200) -> NDArray[np.int64]:
     >>> record_rounds(10**6).size <= 200
     True
     """
-    if isinstance(horizon, bool) or not isinstance(horizon, int | np.integer) or horizon < 1:
-        raise InvalidParameter(f"horizon is {horizon!r}; expected a number of rounds, an integer of at least 1")
+    whole("horizon", horizon)
     rounds = np.unique(np.round(np.geomspace(1, horizon, most)).astype(np.int64))
     rounds[-1] = horizon
     return rounds

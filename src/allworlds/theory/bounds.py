@@ -15,19 +15,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from allworlds.foundation.checks import index, real, whole
 from allworlds.foundation.errors import InvalidParameter
 from allworlds.ftrl.sharp import sharp_alpha, sharp_alphas
 from allworlds.theory import coefficients as number
-from allworlds.theory.arguments import (
-    checked_clique,
-    checked_corruption,
-    checked_gap,
-    checked_gaps,
-    checked_masses,
-    checked_play,
-    checked_sizes,
-    count,
-)
+from allworlds.theory.arguments import checked_gaps, checked_masses, checked_play, checked_sizes
 
 PAPER_MINIMUM = 3**11  # [EK21, Theorems 1 and 2, restated] need N T >= 3^11
 
@@ -68,7 +60,7 @@ def theorem_2_bound(
 
     [EK21, Theorem 2, restated]
     """
-    arms = count(n_arms, "n_arms")
+    arms = whole("n_arms", n_arms)
     q = checked_play(clique_mass, others, best_clique)
     horizon, n_cliques = q.shape
     _check_arms(arms, n_cliques)
@@ -107,10 +99,10 @@ def theorem_1_bound(
 
     [EK21, Theorem 1, restated]
     """
-    arms, cliques, rounds = count(n_arms, "n_arms"), count(n_cliques, "n_cliques"), count(horizon, "horizon")
+    arms, cliques, rounds = whole("n_arms", n_arms), whole("n_cliques", n_cliques), whole("horizon", horizon)
     _check_arms(arms, cliques)
     gaps = checked_gaps(clique_gaps, cliques)
-    spent = checked_corruption(corruption)
+    spent = real("corruption", corruption, at_least=0)
     squared = math.log(arms * rounds) ** 2
     difficulty = math.log(rounds) * float((1.0 / gaps[gaps > 0.0]).sum())
     terms = {
@@ -161,7 +153,7 @@ def sharp_adversarial_bound(sizes: ArrayLike, horizon: int) -> Bound:
 
     ``docs/sharp_constants.md``, Theorem B (ii).
     """
-    size, rounds = checked_sizes(sizes), count(horizon, "horizon")
+    size, rounds = checked_sizes(sizes), whole("horizon", horizon)
     terms = {
         "barrier": number.BETA * (len(size) - 1) * math.log(rounds) + 1.0,
         "penalty": math.sqrt(rounds) * number.reach(size),
@@ -207,9 +199,9 @@ def sharp_corrupted_bound(
 
     ``docs/sharp_constants.md``, Theorem B (iii).
     """
-    size, rounds = checked_sizes(sizes), count(horizon, "horizon")
-    gaps, best = checked_gaps(clique_gaps, len(size)), checked_clique(best_clique, len(size))
-    spent = checked_corruption(corruption)
+    size, rounds = checked_sizes(sizes), whole("horizon", horizon)
+    gaps, best = checked_gaps(clique_gaps, len(size)), index("best_clique", best_clique, len(size))
+    spent = real("corruption", corruption, at_least=0)
     expected_zero = (np.arange(len(size)) == best) & (size == 1)
     if np.any((gaps == 0.0) != expected_zero):
         raise InvalidParameter(
@@ -240,7 +232,7 @@ def _bound(
     applies: bool = True,
 ) -> Bound:
     """Compare with what no play can exceed: ``P <= largest_gap T`` on clean losses, ``R <= P + 2C``, ``R <= T``."""
-    trivial = min(float(horizon), checked_gap(largest_gap) * horizon + 2.0 * corruption)
+    trivial = min(float(horizon), real("largest_gap", largest_gap, at_least=0, at_most=1) * horizon + 2.0 * corruption)
     return Bound(float(value), bool(value >= trivial), applies, terms, trivial)
 
 

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from allworlds.covers import CliqueCover
+from allworlds.foundation.checks import real
 from allworlds.foundation.errors import InvalidParameter
-from allworlds.theory.arguments import checked_corruption, checked_floor
 from allworlds.theory.check import Check
 from allworlds.theory.regulariser import tsallis_shannon
 from allworlds.theory.rounds import masses
@@ -32,7 +32,7 @@ def penalty_mid_term(distributions: Array, cover: CliqueCover, best_arm: int, ga
     [EK21, proof of Lemma 4: eqn:penalty-mid-term]
     """
     horizon, n_arms = distributions.shape
-    log_floor = math.log(1.0 / checked_floor(gamma, n_arms))
+    log_floor = math.log(1.0 / real("gamma", gamma, above=0, at_most=1.0 / n_arms))
     if log_floor < 1.0:
         raise InvalidParameter(f"gamma is {gamma!r}; expected at most 1/e, because 2 (log^2 + 1) + log <= 5 log^2")
     alpha = 2.0 * (log_floor**2 + 1.0)
@@ -61,7 +61,7 @@ def young_for_the_step(
     [EK21, proof of Theorem 1: eqn:cor-bound-1]
     """
     at = _instance(play, cover, means, z)
-    spent = checked_corruption(corruption)
+    spent = real("corruption", corruption, at_least=0)
     left = factor * (float(at.rate @ at.elsewhere) + float(at.rate @ np.sqrt(at.beside)))
     right = factor**2 * z * at.difficulty + (regret + 2.0 * spent) / (2.0 * z)
     return Check("B sum sqrt(q/t) <= B^2 z W + (R + 2C)/(2z)", "eqn:cor-bound-1", left, right)
@@ -78,7 +78,7 @@ def young_for_the_half_step(
     [EK21, proof of Theorem 1: eqn:phalf-regret]
     """
     at = _instance(half_play, cover, means, z)
-    spent = checked_corruption(corruption)
+    spent = real("corruption", corruption, at_least=0)
     left = 16.0 * float(at.rate @ np.sqrt(at.beside))
     lost = float((half_play * (losses - losses[:, [at.best_arm]])).sum())
     right = 256.0 * z * at.difficulty + spent / z + lost / (2.0 * z)
@@ -103,7 +103,7 @@ def half_steps_and_regret(
     [EK21, proof of Theorem 1: eqn:cor-bound-2]
     """
     at = _instance(half_play, cover, means, z)
-    shared = (regret + 2.0 * checked_corruption(corruption)) / (2.0 * z)
+    shared = (regret + 2.0 * real("corruption", corruption, at_least=0)) / (2.0 * z)
     if printed:
         q = np.array([masses(cover, p) for p in half_play])[:, at.clique_gaps > 0.0]
         left, right = 16.0 * float(at.rate @ np.sqrt(q).sum(axis=1)), 256.0 * at.difficulty + shared

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from allworlds.covers import CliqueCover
+from allworlds.foundation.checks import real
 from allworlds.foundation.errors import InvalidParameter
 from allworlds.ftrl.constants import Constants
-from allworlds.theory.arguments import checked_floor
 from allworlds.theory.check import Check
 from allworlds.theory.hessian import dual_norm_squared
 from allworlds.theory.regulariser import log_barrier, tsallis_shannon
@@ -157,7 +157,7 @@ def lemma_4(distributions: Array, cover: CliqueCover, best_arm: int, gamma: floa
     [EK21, Lemma 4, restated]
     """
     horizon, n_arms = distributions.shape
-    log_floor = math.log(1.0 / checked_floor(gamma, n_arms))
+    log_floor = math.log(1.0 / real("gamma", gamma, above=0, at_most=1.0 / n_arms))
     if not float(distributions.min()) >= gamma * (1.0 - 1e-9):
         raise InvalidParameter(
             f"an arm has {distributions.min():g}, less than gamma = {gamma:g}; Lemma 4 needs as much"

@@ -12,16 +12,10 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
+from allworlds.foundation.checks import index, real, whole
 from allworlds.foundation.errors import InvalidParameter
 from allworlds.ftrl.constants import Constants
-from allworlds.theory.arguments import (
-    checked_clique,
-    checked_corruption,
-    checked_gap,
-    checked_gaps,
-    checked_play,
-    count,
-)
+from allworlds.theory.arguments import checked_gaps, checked_play
 from allworlds.theory.bounds import Bound
 from allworlds.theory.practical_coefficients import KAPPA, numbers_of
 
@@ -35,7 +29,7 @@ def practical_adversarial_bound(sizes: ArrayLike, horizon: int, *, constants: Co
 
     ``docs/default_proof.md``, Theorem C (ii).
     """
-    numbers, rounds = numbers_of(sizes, constants), count(horizon, "horizon")
+    numbers, rounds = numbers_of(sizes, constants), whole("horizon", horizon)
     c = numbers.constants
     range_of_entropy = float(np.linalg.norm(numbers.reach / numbers.factors))
     spread = float(np.linalg.norm(numbers.factors))
@@ -98,10 +92,10 @@ def practical_corrupted_bound(
 
     ``docs/default_proof.md``, Theorem C (iii).
     """
-    numbers, rounds = numbers_of(sizes, constants), count(horizon, "horizon")
+    numbers, rounds = numbers_of(sizes, constants), whole("horizon", horizon)
     size = numbers.sizes
-    gaps, best = checked_gaps(clique_gaps, len(size)), checked_clique(best_clique, len(size))
-    spent = checked_corruption(corruption)
+    gaps, best = checked_gaps(clique_gaps, len(size)), index("best_clique", best_clique, len(size))
+    spent = real("corruption", corruption, at_least=0)
     expected_zero = (np.arange(len(size)) == best) & (size == 1)
     if np.any((gaps == 0.0) != expected_zero):
         raise InvalidParameter(
@@ -136,5 +130,5 @@ def unnoticed_chance(draws_per_factor_e: float, begin: float = 0.35, end: float 
 def _bound(
     value: float, horizon: int, terms: dict[str, float], largest_gap: float = 1.0, corruption: float = 0.0
 ) -> Bound:
-    trivial = min(float(horizon), checked_gap(largest_gap) * horizon + 2.0 * corruption)
+    trivial = min(float(horizon), real("largest_gap", largest_gap, at_least=0, at_most=1) * horizon + 2.0 * corruption)
     return Bound(float(value), bool(value >= trivial), True, terms, trivial)

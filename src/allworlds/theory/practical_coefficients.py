@@ -16,11 +16,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from allworlds.covers import CliqueCover
+from allworlds.foundation.checks import index
 from allworlds.foundation.errors import InvalidConstants
 from allworlds.ftrl.constants import Constants
 from allworlds.ftrl.sharp import rebound, sharp_alphas
 from allworlds.graphs import FeedbackGraph
-from allworlds.theory.arguments import checked_clique, checked_sizes
+from allworlds.theory.arguments import checked_sizes
 
 Array = NDArray[np.float64]
 
@@ -170,7 +171,7 @@ class Numbers:
 
     def weights(self, best_clique: int) -> Array:
         """``B_k``: what a root of the clique's mass costs, and of ``x`` for the best clique, shape (K,)."""
-        best = checked_clique(best_clique, len(self.sizes))
+        best = index("best_clique", best_clique, len(self.sizes))
         eta0, sigma = self.constants.eta0, self.factors
         per_clique = self.growth / (2.0 * KAPPA) + NOT_DRAWN
         costs: Array = eta0 * (per_clique * sigma + self.best_clique_weight(best) * sigma[best])
@@ -191,7 +192,7 @@ class Numbers:
 
     def constant(self, best_clique: int, horizon: int) -> float:
         """``A`` of Theorem C (i)."""
-        c, best = self.constants, checked_clique(best_clique, len(self.sizes))
+        c, best = self.constants, index("best_clique", best_clique, len(self.sizes))
         penalty = float(np.linalg.norm(self.reach / self.factors))
         early = self.summed_rates(min(self.last_early_round, horizon)) * float(np.linalg.norm(self.factors))
         first = math.sqrt(1.0 + c.head_start)

@@ -11,8 +11,9 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from allworlds.foundation.checks import real, whole
 from allworlds.foundation.errors import InvalidParameter
-from allworlds.theory.arguments import checked_corruption, checked_gaps, count
+from allworlds.theory.arguments import checked_gaps
 from allworlds.theory.bounds import theorem_1_bound
 from allworlds.theory.check import Check
 from allworlds.theory.regulariser import TsallisPerspective, tsallis_shannon
@@ -95,7 +96,7 @@ def arm_barrier(n_arms: int, horizon: int) -> Check:
 
     [EK21, Section 4]
     """
-    arms, rounds = count(n_arms, "n_arms"), count(horizon, "horizon")
+    arms, rounds = whole("n_arms", n_arms), whole("horizon", horizon)
     gamma = 1.0 / (arms * rounds)
     penalty = -(arms - 1) * math.log(gamma) - math.log(1.0 - (arms - 1) * gamma) - arms * math.log(arms)
     least = BETA * ((arms - 1) * math.log(rounds) - math.log(arms))
@@ -110,10 +111,10 @@ def informal_rate(n_cliques: int, horizon: int, clique_gaps: ArrayLike, corrupti
 
     [EK21, Section 1.1, main theorem, informal]
     """
-    cliques, rounds = count(n_cliques, "n_cliques"), count(horizon, "horizon")
+    cliques, rounds = whole("n_cliques", n_cliques), whole("horizon", horizon)
     gaps = checked_gaps(clique_gaps, cliques)
     z = float((1.0 / gaps[gaps > 0.0]).sum())
-    return min(math.sqrt(cliques * rounds), z + math.sqrt(checked_corruption(corruption) * z))
+    return min(math.sqrt(cliques * rounds), z + math.sqrt(real("corruption", corruption, at_least=0) * z))
 
 
 def informal_theorem(

@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.foundation.checks import is_whole, whole_number
+from allworlds.foundation.checks import index, whole
 from allworlds.foundation.errors import InvalidParameter
 
 
@@ -48,8 +48,8 @@ def shrunk_comparator(n_arms: int, best_arm: int, gamma: float) -> NDArray[np.fl
 
     [EK21, Lemma 4 and Lemma 9, the vector p^gamma]
     """
-    whole_number(n_arms, "n_arms", error=InvalidParameter)
-    _check_arm(n_arms, best_arm)
+    whole("n_arms", n_arms)
+    index("best_arm", best_arm, n_arms)
     if not 0.0 <= gamma <= 1.0 / n_arms:
         raise InvalidParameter(
             f"gamma is {gamma!r} with {n_arms} arms; expected 0 <= gamma <= 1/{n_arms}, "
@@ -73,16 +73,11 @@ def sharp_comparator(cover: Partition, best_arm: int, horizon: int) -> NDArray[n
     ``docs/sharp_constants.md``, step 2.
     """
     n_arms = sum(len(clique) for clique in cover.cliques)
-    _check_arm(n_arms, best_arm)
-    share = 1.0 / (len(cover.cliques) * whole_number(horizon, "horizon", error=InvalidParameter))
+    index("best_arm", best_arm, n_arms)
+    share = 1.0 / (len(cover.cliques) * whole("horizon", horizon))
     comparator = np.zeros(n_arms)
     for clique in cover.cliques:
         if best_arm not in clique:
             comparator[clique[0]] = share
     comparator[best_arm] = 1.0 - share * (len(cover.cliques) - 1)
     return comparator
-
-
-def _check_arm(n_arms: int, best_arm: int) -> None:
-    if not is_whole(best_arm) or not 0 <= best_arm < n_arms:
-        raise InvalidParameter(f"best_arm is {best_arm!r}; expected an arm from 0 to {n_arms - 1}")

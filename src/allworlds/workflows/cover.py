@@ -16,6 +16,7 @@ from allworlds.covers.budget import check_time_limit
 from allworlds.covers.covering import INTERRUPTED, compile_searches
 from allworlds.covers.numbers import Independence, fractional_cover, independence_number
 from allworlds.foundation.errors import InvalidParameter
+from allworlds.foundation.files import open_folder
 from allworlds.foundation.specs import nearest
 from allworlds.graphs import FeedbackGraph
 from allworlds.graphs.by_name import make_graph
@@ -113,7 +114,8 @@ def cover_graph(
     if out is not None:
         from allworlds.reporting.canvas import house_style
 
-        with house_style():  # refuses where figures cannot be drawn
+        open_folder(out)  # before the search, so that no result is lost
+        with house_style():  # raises if figures cannot be drawn
             pass
     if not isinstance(graph._storage, DisjointCliques):
         compile_searches()
@@ -167,14 +169,11 @@ def what_it_is_worth(cover: CliqueCover, horizon: int) -> tuple[Worth, ...]:
 
 
 def write_files(cover: CliqueCover, folder: Path) -> tuple[Path, ...]:
-    """Write ``cover.json`` and the picture into a folder, which is made if need be."""
+    """Write ``cover.json`` and the picture into a folder, which is created if need be."""
     from allworlds.reporting.canvas import save
     from allworlds.reporting.cover_picture import cover_picture
 
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InvalidParameter(f"cannot make the folder '{folder}': {error.strerror}; name another") from None
+    open_folder(folder)
     figure = cover_picture(cover)
     pictures = [save(figure, folder / f"cover.{kind}") for kind in ("svg", "png", "pdf")]
     return (write_cover(cover, folder / "cover.json"), *pictures)

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from allworlds.foundation.checks import index, real, whole
 from allworlds.foundation.errors import InvalidParameter
 from allworlds.worlds.base import World, make_nature
-from allworlds.worlds.checks import above, arm_of, as_means, between, gap_within, levels_around, whole
 from allworlds.worlds.nature import ALTERNATING, BERNOULLI, DETERMINISTIC, DRIFTING, RANDOM, SWITCHING
 from allworlds.worlds.recorded import recorded
+from allworlds.worlds.stochastic import as_means, levels_around
 
 FAR = 2**62
 """No run is longer."""
@@ -59,9 +60,9 @@ def constrained_adversary(
         n_arms,
         kind=ALTERNATING,
         noise=BERNOULLI,
-        levels=[gap_within(gap), 0.0],
+        levels=[real("gap", gap, above=0, at_most=1), 0.0],
         turns=growing_turns(growth),
-        best=arm_of(n_arms, best_arm),
+        best=index("best_arm", best_arm, n_arms),
     )
     return World(name, nature)
 
@@ -86,9 +87,9 @@ def switching(
     [0.625, 0.375]
     """
     n_arms = whole("n_arms", n_arms)
-    levels = levels_around(centre, gap_within(gap))
+    levels = levels_around(centre, gap)
     turns = growing_turns(growth) if phases is None else _given_turns(phases)
-    cycle = np.arange(n_arms) if leaders is None else np.array([arm_of(n_arms, arm) for arm in leaders])
+    cycle = np.arange(n_arms) if leaders is None else np.array([index("a leader", arm, n_arms) for arm in leaders])
     if not cycle.size:
         raise InvalidParameter("leaders are empty; expected at least one arm")
     order = cycle[np.arange(turns.size) % cycle.size]
@@ -111,7 +112,7 @@ def drifting(means: ArrayLike, amplitude: float = 0.2, period: float = 10_000.0,
         kind=DRIFTING,
         noise=BERNOULLI,
         means=centres,
-        levels=[between("amplitude", amplitude, 0.0, 1.0), between("period", period, 1.0, math.inf)],
+        levels=[real("amplitude", amplitude, at_least=0, at_most=1), real("period", period, at_least=1)],
         best=centres.argmin(),
     )
     return World(name, nature)
@@ -140,7 +141,7 @@ def growing_turns(growth: float) -> NDArray[np.int64]:
     >>> growing_turns(1.6)[:6].tolist()
     [1, 2, 4, 8, 15, 27]
     """
-    growth = above("growth", growth, 1.0)
+    growth = real("growth", growth, above=1)
     turns, length = [1], 1
     while len(turns) < MOST_PHASES and turns[-1] + length < FAR:
         turns.append(turns[-1] + length)

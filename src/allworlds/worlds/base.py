@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from allworlds.foundation.checks import index, whole
 from allworlds.foundation.errors import InvalidParameter
 from allworlds.kernels.random import as_seed
 from allworlds.worlds.candidates import candidates_of
-from allworlds.worlds.checks import arm_of, whole
 from allworlds.worlds.nature import AT_ONCE, NO_ATTACK, PHASES, TABLE, WorldArrays, reveal, strikes
 
 
@@ -81,7 +81,7 @@ class World:
 
     def _bare(self, seed: int, round: int, arm: int, horizon: int | None) -> list[float]:
         """Played mean, clean mean, loss and clean loss."""
-        seed, round, arm = as_seed(seed), self._round(round), arm_of(self.n_arms, arm)
+        seed, round, arm = as_seed(seed), self._round(round), index("arm", arm, self.n_arms)
         end = round if horizon is None else self._round(horizon)
         if end < round:
             raise InvalidParameter(f"round {round} is after the horizon, {end}; expected a round up to it")

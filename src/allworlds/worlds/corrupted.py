@@ -6,12 +6,11 @@ strikes as long as 1 is left of its budget, and a trace reports what it really s
 
 from __future__ import annotations
 
-import math
 from typing import Literal, get_args
 
+from allworlds.foundation.checks import index, real, whole
 from allworlds.foundation.errors import InvalidParameter
 from allworlds.worlds.base import World, change_nature
-from allworlds.worlds.checks import arm_of, between, whole
 from allworlds.worlds.nature import (
     ALL_WORST,
     AT_ONCE,
@@ -59,8 +58,8 @@ def corrupted(
         raise InvalidParameter(f"{world.name!r} is corrupted already; expected a clean world")
     if attack not in get_args(Attack):
         raise InvalidParameter(f"attack is {attack!r}; expected one of {', '.join(get_args(Attack))}")
-    budget, period = between("budget", budget, 0.0, math.inf), whole("period", period)
-    bait = _worst_arm(world) if decoy is None else arm_of(world.n_arms, decoy)
+    budget, period = real("budget", budget, at_least=0), whole("period", period)
+    bait = _worst_arm(world) if decoy is None else index("decoy", decoy, world.n_arms)
     nature = change_nature(
         world.nature,
         attack={"flip": FLIP, "decoy-best": MAKE_BEST, "all-worst": ALL_WORST}.get(attack, MAKE_WORST),

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from allworlds.foundation.checks import index, real, whole
 from allworlds.foundation.errors import InvalidParameter
 from allworlds.worlds.base import World, make_nature
-from allworlds.worlds.checks import above, arm_of, between, whole
 from allworlds.worlds.nature import MIXED
 from allworlds.worlds.nature import PHASES as PHASES_KIND
 
@@ -80,18 +80,18 @@ def lock_in(
     (1, [0.1, 0.9, 0.9, 0.05])
     """
     n_arms = whole("n_arms", n_arms)
-    favoured = arm_of(n_arms, n_arms // 2 if best is None else best)
-    quiet, trap = above("quiet", quiet, 0.0, 1.0), above("trap", trap, 0.0, 1.0)
+    favoured = index("best", n_arms // 2 if best is None else best, n_arms)
+    quiet, trap = real("quiet", quiet, above=0, at_most=1), real("trap", trap, above=0, at_most=1)
     if quiet + trap >= 1.0:
         raise InvalidParameter(f"quiet is {quiet:g} and trap {trap:g}; expected a sum below 1, so that a phase is left")
-    pairs = [[between("quiet_level", quiet_level, 0.0, 1.0)] * 2, trap_levels, end_levels]
+    pairs = [[real("quiet_level", quiet_level, at_least=0, at_most=1)] * 2, trap_levels, end_levels]
     for label, pair in (("trap_levels", trap_levels), ("end_levels", end_levels)):
         if len(pair) != 2:
             raise InvalidParameter(f"{label} are {pair!r}; expected two numbers, of the best arm and of the others")
     if len(constant) != 3:
         raise InvalidParameter(f"constant is {constant!r}; expected three flags, one for each phase")
     others = np.arange(n_arms) != favoured
-    levels = np.array([[between("a level", level, 0.0, 1.0) for level in pair] for pair in pairs])
+    levels = np.array([[real("a level", level, at_least=0, at_most=1) for level in pair] for pair in pairs])
     flags = np.repeat(np.asarray(constant)[:, None], n_arms, axis=1)
     return phases(levels[:, others.astype(np.int64)], [quiet, trap, 1.0 - quiet - trap], flags, name=name)
 

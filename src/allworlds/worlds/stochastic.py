@@ -8,9 +8,9 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from allworlds.foundation.checks import index, real, whole
 from allworlds.foundation.errors import InvalidParameter
 from allworlds.worlds.base import World, make_nature
-from allworlds.worlds.checks import above, arm_of, as_means, gap_within, levels_around, whole
 from allworlds.worlds.nature import BERNOULLI, BETA, DETERMINISTIC, GAUSSIAN, STATIONARY
 
 Noise = Literal["bernoulli", "beta", "deterministic", "gaussian-clipped"]
@@ -35,7 +35,7 @@ def stochastic(
         raise InvalidParameter(f"noise is {noise!r}; expected one of {', '.join(get_args(Noise))}")
     if width is not None and noise not in WIDTHS:
         raise InvalidParameter(f"{noise} noise has no width; leave it out, or choose one of {', '.join(WIDTHS)}")
-    spread = WIDTHS.get(noise, 0.0) if width is None else above("width", width, 0.0)
+    spread = WIDTHS.get(noise, 0.0) if width is None else real("width", width, above=0)
     actual = _clipped_means(centres, spread) if noise == "gaussian-clipped" else centres
     nature = make_nature(
         centres.size,
@@ -56,9 +56,9 @@ def one_good_arm(n_arms: int, gap: float, best_arm: int = 0, *, centre: float = 
     [0.375, 0.625, 0.625]
     """
     n_arms = whole("n_arms", n_arms)
-    low, high = levels_around(centre, gap_within(gap))
+    low, high = levels_around(centre, gap)
     means = np.full(n_arms, high)
-    means[arm_of(n_arms, best_arm)] = low
+    means[index("best_arm", best_arm, n_arms)] = low
     return stochastic(means, name=name)
 
 
@@ -69,10 +69,40 @@ def one_bad_arm(n_arms: int, gap: float = 0.125, bad_arm: int = 0, *, name: str 
     [0.5625, 0.4375, 0.4375]
     """
     n_arms = whole("n_arms", n_arms)
-    low, high = levels_around(0.5, gap_within(gap))
+    low, high = levels_around(0.5, gap)
     means = np.full(n_arms, low)
-    means[arm_of(n_arms, bad_arm)] = high
+    means[index("bad_arm", bad_arm, n_arms)] = high
     return stochastic(means, name=name)
+
+
+def as_means(means: ArrayLike) -> NDArray[np.float64]:
+    """(N,) one number from 0 to 1 for each arm, or an error."""
+    try:
+        array = np.array(means, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidParameter(f"means are {means!r}; expected one number from 0 to 1 for each arm") from None
+    if array.ndim != 1 or array.size == 0:
+        raise InvalidParameter(f"means have shape {array.shape}; expected one number for each arm, shape (N,)")
+    wrong = np.flatnonzero(~((array >= 0.0) & (array <= 1.0)))
+    if wrong.size:
+        raise InvalidParameter(f"the mean of arm {wrong[0]} is {array[wrong[0]]}; expected numbers from 0 to 1")
+    return array
+
+
+def levels_around(centre: float, gap: float) -> tuple[float, float]:
+    """``centre - gap/2`` and ``centre + gap/2``, both in [0, 1], or an error.
+
+    >>> levels_around(0.5, 0.25)
+    (0.375, 0.625)
+    """
+    middle, half = real("centre", centre, at_least=0, at_most=1), real("gap", gap, above=0, at_most=1) / 2.0
+    low, high = middle - half, middle + half
+    if low < 0.0 or high > 1.0:
+        raise InvalidParameter(
+            f"centre {centre} and gap {gap} give the means {low} and {high}; expected both from 0 to 1, so choose a "
+            "smaller gap or a centre nearer to 1/2"
+        )
+    return low, high
 
 
 def _clipped_means(centres: NDArray[np.float64], width: float) -> NDArray[np.float64]:

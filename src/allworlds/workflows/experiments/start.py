@@ -16,6 +16,7 @@ from allworlds.experiments.reading import read_experiment, shipped
 from allworlds.experiments.run import Driver, Interrupted, Listener
 from allworlds.experiments.store import DESCRIPTION, Store, new_folder, read_description
 from allworlds.experiments.work import code
+from allworlds.foundation.checks import whole
 from allworlds.foundation.errors import InvalidParameter, RunStopped
 from allworlds.foundation.files import exclusive_lock
 from allworlds.foundation.machine import machine, same_kind
@@ -93,8 +94,8 @@ def _run(
     plan: Plan, out: Path, jobs: int | None, cluster: str | None, extend: bool, fail_fast: bool, listener: Listener
 ) -> Summary:
     started = time.perf_counter()
-    if jobs is not None and (isinstance(jobs, bool) or jobs < 1):
-        raise InvalidParameter(f"jobs is {jobs!r}; expected a number of threads, at least 1")
+    if jobs is not None:
+        whole("jobs", jobs)
     folder = new_folder(out)
     try:
         with exclusive_lock(folder):

@@ -10,7 +10,7 @@ from typing import Any
 
 from allworlds import __version__
 from allworlds.covers import CliqueCover
-from allworlds.covers.by_name import make_cover
+from allworlds.covers.covering import make_cover
 from allworlds.experiments.cells import world_digest
 from allworlds.foundation.errors import InvalidParameter
 from allworlds.kernels.jit import source_digest

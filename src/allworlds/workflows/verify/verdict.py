@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from allworlds.foundation.checks import whole_number
+from allworlds.foundation.checks import whole
 from allworlds.foundation.errors import InvalidParameter
 from allworlds.theory import Check
 from allworlds.workflows.verify import algorithm, practical_proof, proof, regulariser, sharp_proof, theorems, traces
@@ -58,7 +58,7 @@ def verify(seed: int = 0, *, scale: Scale = "full", on_progress: OnProgress | No
     >>> first.holds
     True
     """
-    number = whole_number(seed, "seed", at_least=0, error=InvalidParameter)
+    number = whole("seed", seed, at_least=0)
     if scale not in get_args(Scale):
         raise InvalidParameter(f"scale is {scale!r}; expected one of {', '.join(map(repr, get_args(Scale)))}")
     return _verdicts(Instances(number, full=scale == "full"), on_progress)
