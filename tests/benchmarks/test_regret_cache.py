@@ -151,7 +151,7 @@ def test_an_edit_counts_for_the_learners_that_it_can_change(edited, expected, tm
 
 def test_a_real_play_gives_the_regret_of_the_trace(tmp_path):
     (row,) = compare({"ucb-n": by_spec("ucb-n")}, [CELL], [1, 2], rivals=(), cache=Cache(tmp_path), jobs=1)
-    learner = aw.make_learner("ucb-n", cover=CELL.cover)
+    learner = aw.make_learner("ucb-n", CELL.cover)
     traces = [aw.play(learner, CELL.world, CELL.horizon, seed) for seed in (1, 2)]
     assert row.regrets == tuple(trace.final_regret for trace in traces)
     (again,) = compare({"ucb-n": by_spec("ucb-n")}, [CELL], [1, 2], rivals=(), cache=Cache(tmp_path), jobs=1)
