@@ -16,8 +16,11 @@ import numpy as np
 import pytest
 
 import allworlds as aw
-from agents.agent_runs import everything, make, play, report
+from agents.agent_runs import everything, learner_bits, make, play, report
+from allworlds.agents.files import write_file
+from allworlds.covers.cover_files import cover_to_data
 from allworlds.foundation.errors import InvalidParameter, InvalidState
+from allworlds.learners import LEARNERS
 
 SUFFIXES = pytest.mark.parametrize("suffix", [".json", ".npz"])
 
@@ -316,8 +319,8 @@ def test_a_read_only_directory_is_refused(tmp_path, monkeypatch):
     def refuse(*_arguments, **_options):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(os, "open", refuse)
-    with pytest.raises(InvalidParameter, match=r"cannot write to .*Permission denied; choose another directory"):
+    monkeypatch.setattr(Path, "open", refuse)
+    with pytest.raises(InvalidParameter, match=r"cannot write to .*Permission denied; .* choose another directory"):
         make().save(tmp_path / "agent.json")
 
 

@@ -77,10 +77,9 @@ class Agent:
                 f"learner is a {type(learner).__name__}; expected a learner or a graph, such as "
                 "allworlds.TsallisShannon(graph)"
             )
-        allowed = ValueRange(reward, low, high)
         self._learner = learner
+        self._allowed = ValueRange(reward, low, high)
         self._seed = as_seed(seed)
-        self._allowed = ValueRange(bool(reward), float(allowed.low), float(allowed.high))
         self._next_id = 1
         self._pending: dict[int, tuple[Decision, Any]] = {}
         self._observed: dict[int | bytes, tuple[Label, ...]] = {}
@@ -89,9 +88,8 @@ class Agent:
 
     def _start(self, state: Any) -> None:
         """Go on from a state."""
-        allowed = self._allowed
         self._state = state
-        self._draw, self._learn = bind(self._learner, state, self._seed, allowed.low, allowed.high, allowed.reward)
+        self._draw, self._learn = bind(self._learner, state, self._seed, self._allowed)
 
     def __repr__(self) -> str:
         waiting = len(self._pending)

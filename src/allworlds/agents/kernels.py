@@ -23,6 +23,7 @@ from numba.core.registry import cpu_target
 from numba.extending import NativeValue, intrinsic, models, register_model, unbox
 from numpy.typing import NDArray
 
+from allworlds.agents.reports import ValueRange
 from allworlds.kernels.jit import lean_jit
 from allworlds.kernels.random import STREAM_AGENT, uniform_pair
 from allworlds.learners import Learner
@@ -32,13 +33,13 @@ Draw = Callable[[int], Any]
 Learn = Callable[[Any, NDArray[np.float64]], int]
 
 
-def bind(learner: Learner, state: Any, seed: int, low: float, high: float, reward: bool) -> tuple[Draw, Learn]:
+def bind(learner: Learner, state: Any, seed: int, allowed: ValueRange) -> tuple[Draw, Learn]:
     """Two functions: ``draw(number) -> ticket`` and ``learn(ticket, values) -> place``.
 
     ``learn`` brings values to losses in [0, 1] and learns them. If one of them is out of range or NaN, it returns the
     place of the first and nothing has changed; else -1.
     """
-    room = np.empty(learner.n_arms)
+    room, scale = np.empty(learner.n_arms), (allowed.low, allowed.high, allowed.reward)
     kind = type(learner)
     if config.DISABLE_JIT or kind.draw is not Learner.draw or kind.update is not Learner.update:
 
@@ -47,7 +48,7 @@ def bind(learner: Learner, state: Any, seed: int, low: float, high: float, rewar
 
         def learn_in_python(ticket: Any, values: NDArray[np.float64]) -> int:
             room[: values.size] = values
-            wrong = scale_losses(room, values.size, low, high, reward)
+            wrong = scale_losses(room, values.size, *scale)
             if wrong < 0:
                 learner.update(state, ticket, room[: values.size].copy())
             return wrong
@@ -56,10 +57,11 @@ def bind(learner: Learner, state: Any, seed: int, low: float, high: float, rewar
 
     held, buffer = StateType(numba.typeof(state)), _buffer_of(state)
     drawing = _compiled(draw_held, held, numba.typeof(buffer), types.int64, types.int64)
+    ticket = drawing.signature.return_type
+    numbers = types.float64, types.float64, types.boolean
+    learning = _compiled(learn_held, held, numba.typeof(buffer), numba.typeof(room), *numbers, ticket, types.int64)
     draw_next = partial(drawing.entry_point, None, buffer, seed)
-    scale = numba.typeof(room), types.float64, types.float64, types.boolean
-    learning = _compiled(learn_held, held, numba.typeof(buffer), *scale, drawing.signature.return_type, types.int64)
-    learn_next = partial(learning.entry_point, None, buffer, room, low, high, reward)
+    learn_next = partial(learning.entry_point, None, buffer, room, *scale)
 
     def draw_compiled(number: int) -> Any:
         return learner.keep(state, draw_next(number))

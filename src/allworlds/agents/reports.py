@@ -55,6 +55,8 @@ class ValueRange:
         low, high = self.low, self.high
         if not (_is_number(low) and _is_number(high) and low < high and math.isfinite(float(high) - float(low))):
             raise InvalidParameter(f"the range is {low!r} to {high!r}; expected two finite numbers, low < high")
+        for name, clean in (("reward", bool(self.reward)), ("low", float(low)), ("high", float(high))):
+            object.__setattr__(self, name, clean)
 
     def complain(self, arm: Label, value: float) -> InvalidLosses:
         """The error for a value out of range."""
