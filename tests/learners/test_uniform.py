@@ -37,6 +37,6 @@ def test_nothing_is_learnt():
 
 
 def test_a_cover_in_place_of_the_graph_raises_and_the_error_says_where_its_graph_is():
-    sentence = r"graph is a CliqueCover; expected a FeedbackGraph; cover\.graph is the graph of a cover"
+    sentence = r"graph is a CliqueCover; expected a FeedbackGraph; cover\.graph is that of a cover"
     with pytest.raises(InvalidParameter, match=sentence):
         Uniform(clique_cover(graphs.bandit(3)))

@@ -161,7 +161,7 @@ class Agent:
             del self._pending[kept.id]
 
     def void(self, decision: Decision | int) -> None:
-        """Forget a decision that nobody saw; its outcome cannot be reported any more."""
+        """Forget a decision whose outcome nobody saw; it cannot be reported any more."""
         with self._lock:
             kept, _ = self._waiting(decision)
             del self._pending[kept.id]
@@ -206,7 +206,7 @@ class Agent:
 
     @classmethod
     def _from_data(cls, data: dict[str, Any]) -> Agent:
-        """The inverse of :meth:`_to_data`. Earlier versions saved a cover whatever the learner."""
+        """The inverse of :meth:`_to_data`. Earlier versions saved a cover for every learner."""
         kind = BY_NAME.get(data["learner"])
         if kind is None:
             raise InvalidState(f"the learner is {data['learner']!r}; expected one of {sorted(BY_NAME)}")
@@ -258,5 +258,5 @@ class Agent:
 
 
 def _plain(value: Any) -> Any:
-    """A ticket's field for a file: JSON has no NaN, which stands for a probability that nobody knows."""
+    """A ticket's field for a file: JSON has no NaN, which stands for a probability that is not known."""
     return None if isinstance(value, float) and math.isnan(value) else value

@@ -118,7 +118,7 @@ def _check_others(decision: Decision, losses: Mapping[Any, float], graph: Feedba
 
 
 def as_numbers(values: Any) -> NDArray[np.float64]:
-    """The values as an array of doubles, of whatever shape they have.
+    """The values as an array of doubles, in the shape they have.
 
     >>> as_numbers([0, 0.5])
     array([0. , 0.5])

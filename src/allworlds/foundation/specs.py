@@ -9,7 +9,7 @@ A spec is a name, and after a colon its arguments, by place or by key:
     stochastic:means=0.1/0.5/0.5    a list by key
     file:my/graph.txt               a path, taken as it is
 
-A spec is text at the edge and a :class:`Spec` inside; whatever takes one takes the other. This file knows the grammar
+A spec is text at the edge and a :class:`Spec` inside; functions that take one take the other. This file knows the grammar
 and how to answer mistakes. What the names stand for is written down in the rooms that own them, each as a
 :class:`Registry` with one :class:`Recipe` a name: ``graphs/by_name.py``, ``worlds/by_name.py``,
 ``learners/__init__.py``.
@@ -108,7 +108,7 @@ class Registry(dict[str, Entry]):
     def build(self, spec: str | Spec, **given: Any) -> Any:
         """Make what a spec names, with ``given`` arguments from the caller.
 
-        Arguments are checked against the recipe first, so whatever ``make`` raises is its own error.
+        Arguments are checked against the recipe first, so an error that ``make`` raises is its own.
         """
         spec = parse_spec(spec)
         recipe = self.find(spec)

@@ -59,7 +59,7 @@ class Learner(ABC, Generic[StateT, TicketT]):
     name: ClassVar[str]
     """The name it is saved under."""
     shows: ClassVar[Shows] = "neighbours"
-    """What it is shown after a choice; "everything" is for a line drawn beside the learners, whatever the graph."""
+    """What it is shown after a choice; "everything" is for a line drawn beside the learners, not for a rival."""
     takes_cover: ClassVar[bool] = False
     """Whether a cover may stand in for the graph."""
     exact_probability: ClassVar[bool] = True
@@ -77,10 +77,8 @@ class Learner(ABC, Generic[StateT, TicketT]):
 
     def __post_init__(self) -> None:
         if not isinstance(self.graph, FeedbackGraph):
-            other = (
-                "cover.graph is the graph of a cover" if isinstance(self.graph, CliqueCover) else "make_graph makes one"
-            )
-            raise InvalidParameter(f"graph is a {type(self.graph).__name__}; expected a FeedbackGraph; {other}")
+            kind = type(self.graph).__name__
+            raise InvalidParameter(f"graph is a {kind}; expected a FeedbackGraph; cover.graph is that of a cover")
 
     @property
     def n_arms(self) -> int:
@@ -189,7 +187,10 @@ class Learner(ABC, Generic[StateT, TicketT]):
 
 @dataclass(frozen=True, init=False)
 class CliqueLearner(Learner[StateT, TicketT]):
-    """A learner that plays on the cliques of a cover: whoever draws an arm learns the losses of its clique."""
+    """A learner that plays on the cliques of a cover: drawing an arm shows the losses of its clique.
+
+    It takes a graph, and computes a cover with ``clique_cover(graph)``, or it takes the cover.
+    """
 
     takes_cover: ClassVar[bool] = True
 

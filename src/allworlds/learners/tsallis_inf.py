@@ -1,4 +1,4 @@
-"""Tsallis-INF: good in all worlds at once for one who sees only what was chosen.
+"""Tsallis-INF: good in all worlds at once for a learner that sees only what was chosen.
 
 The idea. Follow the regularised leader with the Tsallis entropy of power 1/2, whose weights fall with the square of
 the estimated loss and not exponentially, so that bad arms are still looked at, just often enough:

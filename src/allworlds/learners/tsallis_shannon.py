@@ -1,6 +1,6 @@
 """The learner of the paper: good in all worlds at once [EK21, Algorithm 1].
 
-The idea. Arms that see each other form a clique, so whoever draws any arm of a clique learns the losses of
+The idea. Arms that see each other form a clique, so drawing any arm of a clique shows the losses of
 all of it. Inside a clique one may therefore follow the best arm quickly, as with full information (Shannon
 entropy); between cliques one must explore, as with bandits (Tsallis entropy). Follow the regularised leader
 with the product of the two entropies and a log barrier on the cliques:
@@ -13,7 +13,7 @@ own, lets the barrier follow ``b``, and lets no estimate put a clique further be
 (``docs/practical.md``); the proof still holds (``docs/default_proof.md``).
 
 The regret is about ``sqrt(K T)`` against any losses, and about ``sum_k log(T) / Delta_k`` if they are
-stochastic, with ``K`` cliques instead of ``N`` arms; nobody has to say which.
+stochastic, with ``K`` cliques instead of ``N`` arms; the learner need not be told which.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class State(NamedTuple):
     """What the next round needs; arms are in clique order, and the masses are already those of the coming round."""
 
     cumulative_losses: NDArray[np.float64]
-    """(N + LANES,) ``Lhat``, in clique order; the last few are no arms: kernels read eight at a time."""
+    """(N + LANES,) ``Lhat``, in clique order; the last few are padding: kernels read eight at a time."""
     table: NDArray[np.float64]
     """What is known of each clique, its mass among it: :mod:`allworlds.ftrl.clique_table`."""
     clock: NDArray[np.float64]

@@ -12,7 +12,7 @@ arm itself) that has the best mean so far:
 
 An arm never seen comes first as ``J`` and last as ``I_t``; the paper leaves the latter open. Arms that look equally
 good are equally likely, so the numbers of the arms do not matter. Both rules are those of Caron, Kveton, Lelarge and
-Bhagat, "Leveraging side observations in stochastic bandits", UAI 2012, who break ties anyhow. ``width`` is their 2;
+Bhagat, "Leveraging side observations in stochastic bandits", UAI 2012, who leave ties open. ``width`` is their 2;
 smaller is bolder. In a stochastic world the regret of UCB-N is at most about ``log(T) log(NT)`` times the largest sum
 of ``1/Delta`` over independent arms (Lykouris, Tardos and Wali, "Feedback graph regret bounds for Thompson sampling and
 UCB", ALT 2020). Caron et al. print a bound of clique-cover form for UCB-MaxN; Hu, Mehta and Pan (UAI 2019) report a
