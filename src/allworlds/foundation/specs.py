@@ -9,8 +9,8 @@ A spec is a name, and after a colon its arguments, by place or by key:
     stochastic:means=0.1/0.5/0.5    a list by key
     file:my/graph.txt               a path, taken as it is
 
-A spec is text at the edge and a :class:`Spec` inside; functions that take one take the other. This file knows the grammar
-and how to answer mistakes. What the names stand for is written down in the rooms that own them, each as a
+A spec is text at the edge and a :class:`Spec` inside; functions that take one take the other. This file knows the
+grammar and how to answer mistakes. What the names stand for is written down in the rooms that own them, each as a
 :class:`Registry` with one :class:`Recipe` a name: ``graphs/by_name.py``, ``worlds/by_name.py``,
 ``learners/__init__.py``.
 """
