@@ -34,7 +34,7 @@ def speeds(names: list[str], size: tuple[int, int], rounds: int, repeats: int) -
     """Rounds a second of each learner, the best of the repeats."""
     graph = aw.graphs.disjoint_cliques(*size)
     world = aw.worlds.one_good_arm(graph.n_arms, gap=0.125)
-    learners = {name: make_learner(name, graph=graph, horizon=rounds) for name in names}
+    learners = {name: make_learner(name, graph, horizon=rounds) for name in names}
     best = dict.fromkeys(names, 0.0)
     for name, learner in learners.items():
         if sys.stderr.isatty():

@@ -44,7 +44,7 @@ def bare(cells: list[Cell], jobs: int) -> float:
     cover = aw.clique_cover(aw.graphs.by_name.make_graph(cells[0].graph))
     for (learner, world), members in groups.items():
         horizon = members[0].horizon
-        player = aw.learners.by_name.learner_of(learner, cover, horizon)
+        player = aw.make_learner(learner, cover, horizon)
         place = aw.worlds.by_name.make_world(world, cover.n_arms)
         aw.play_many(player, place, horizon, [cell.seed for cell in members], jobs)
     return time.perf_counter() - started

@@ -26,7 +26,7 @@ def main() -> None:
     figure, axes = plt.subplots(figsize=(6.0, 3.6), layout="constrained")
     final = {}
     for name, colour in COLOURS.items():
-        traces = aw.play_many(aw.make_learner(name, graph=graph), world, HORIZON, SEEDS)
+        traces = aw.play_many(aw.make_learner(name, graph), world, HORIZON, SEEDS)
         regret = np.array([trace.pseudo_regret for trace in traces])
         axes.plot(traces[0].rounds, regret.mean(axis=0), color=colour, label=name)
         axes.fill_between(traces[0].rounds, regret.min(axis=0), regret.max(axis=0), color=colour, alpha=0.15, lw=0)

@@ -111,7 +111,7 @@ def write_sizes(sizes: Sequence[int]) -> str:
 
 def by_spec(spec: str) -> LearnerFactory:
     """The factory of a learner by name, such as ``tsallis-shannon:beta=2``."""
-    return lambda cover, horizon: make_learner(spec, cover=cover, horizon=horizon)
+    return lambda cover, horizon: make_learner(spec, cover, horizon=horizon)
 
 
 def evaluate(

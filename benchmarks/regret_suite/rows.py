@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from allworlds.covers import CliqueCover
-from allworlds.learners.by_name import learner_of
+from allworlds.learners import make_learner
 from allworlds.simulation import play_many
 from regret_suite.cache import Cache, Plays
 from regret_suite.cells import Cell, Group
@@ -149,7 +149,7 @@ def compare(
         if progress:
             _show(f"{number}/{len(cells)} {cell.name}")
         cover = cell.cover
-        plays = {spec: _play(cell, learner_of(spec, cover, cell.horizon), seeds, cache, jobs) for spec in rivals}
+        plays = {spec: _play(cell, make_learner(spec, cover, cell.horizon), seeds, cache, jobs) for spec in rivals}
         for name, factory in ours.items():
             plays[name] = _play(cell, factory(cover, cell.horizon), all_seeds, our_cache, jobs)
         means, clean = ({name: float(np.mean([p[s][i] for s in seeds])) for name, p in plays.items()} for i in (0, 1))
@@ -171,7 +171,7 @@ def _show(text: str) -> None:
 
 def by_spec(spec: str) -> Factory:
     """The factory of a learner that has a name, such as ``tsallis-shannon:beta=1``."""
-    return lambda cover, horizon: learner_of(spec, cover, horizon)
+    return lambda cover, horizon: make_learner(spec, cover, horizon)
 
 
 def _play(cell: Cell, learner: Any, seeds: Sequence[int], cache: Cache, jobs: int | None) -> Plays:

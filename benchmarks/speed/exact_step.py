@@ -9,7 +9,6 @@ there is nothing that it does better.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -57,13 +56,11 @@ class ExactState(NamedTuple):
     rates: Rates
 
 
-@dataclass(frozen=True)
 class ExactStep(TsallisShannon):
     """Algorithm 1 of [EK21] with ``O(N)`` work a round.
 
-    >>> from allworlds.covers import clique_cover
     >>> from allworlds.graphs import disjoint_cliques
-    >>> learner = ExactStep(clique_cover(disjoint_cliques(2, 2)))
+    >>> learner = ExactStep(disjoint_cliques(2, 2))
     >>> learner.distribution(learner.init())
     array([0.25, 0.25, 0.25, 0.25])
     """
@@ -73,7 +70,7 @@ class ExactStep(TsallisShannon):
 
     def init(self) -> ExactState:  # type: ignore[override]
         """No losses, round one."""
-        c, cover = self._constants, self.cover
+        c, cover = self.constants, self.cover
         rates = rates_of(c)
         state = ExactState(
             cumulative_losses=np.zeros(self.n_arms),
@@ -218,4 +215,4 @@ def write_masses(state: ExactState, masses: NDArray[np.float64]) -> None:
         masses[k] = 1.0 / (state.masses.temperature[k] * state.masses.temperature[k])
 
 
-register_kernels(ExactState, draw, update, visibility_of, write_masses)
+register_kernels(ExactState, draw, update, visibility_of=visibility_of, masses_kernel=write_masses)

@@ -9,16 +9,13 @@ square root and a division each. Neither is in the registry, since they solve no
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.covers import CliqueCover
-from allworlds.covers.cover import check_cover
 from allworlds.kernels.jit import lean_jit
-from allworlds.learners import Learner
+from allworlds.learners.base import CliqueLearner
 from allworlds.learners.dispatch import Visibility, register_kernels
 
 
@@ -59,28 +56,17 @@ class Ticket(NamedTuple):
     round: int
 
 
-@dataclass(frozen=True)
-class Null(Learner):
+class Null(CliqueLearner):
     """Draw a clique and an arm of it uniformly; add the feedback to a vector."""
 
     name: ClassVar[str] = "null"
     ticket_class: ClassVar[type] = Ticket
     saved: ClassVar[tuple[str, ...]] = ("clock", "sums")
 
-    cover: CliqueCover
-
-    def __post_init__(self) -> None:
-        """Refuse anything but a cover."""
-        check_cover(self.cover)
-
     def init(self) -> NullState:
         """Nothing added up."""
         cover = self.cover
         return NullState(np.array([1.0]), np.zeros(self.n_arms), cover.owner, cover.order, cover.starts)
-
-    def observes(self, arm: int) -> NDArray[np.int64]:
-        """The clique of ``arm``."""
-        return self.cover.cliques[int(self.cover.owner[arm])]
 
     def distribution(self, state: NullState) -> NDArray[np.float64]:
         """(N,) ``1 / (K d)``, ``d`` the size of the arm's clique."""
@@ -88,7 +74,6 @@ class Null(Learner):
         return 1.0 / (sizes.size * sizes[self.cover.owner])
 
 
-@dataclass(frozen=True)
 class Toll(Null):
     """The arithmetic that the paper's learner cannot avoid, without its purpose."""
 
@@ -180,5 +165,5 @@ def visibility_of(state: NullState) -> Visibility:
     return Visibility(state.owner, state.starts, state.order)
 
 
-register_kernels(NullState, draw_null, update_null, visibility_of)
-register_kernels(TollState, draw_toll, update_toll, visibility_of)
+register_kernels(NullState, draw_null, update_null, visibility_of=visibility_of)
+register_kernels(TollState, draw_toll, update_toll, visibility_of=visibility_of)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import math
+import pickle
 import threading
 
 import numpy as np
 import pytest
 
 import allworlds as aw
-from agents.agent_runs import choose_with, learner_bits, make, play, refused, report
+from agents.agent_runs import choose_with, everything, learner_bits, loss_of, make, play, refused, report
 from allworlds.foundation.errors import InvalidParameter, UnknownDecision
+from allworlds.kernels.random import STREAM_AGENT, uniform_pair
+from allworlds.learners import LEARNERS
 
 # --- choosing -------------------------------------------------------------------------------------------
 
@@ -24,8 +28,11 @@ def test_a_decision_says_all_that_later_work_needs():
     assert decision.id == 1
     assert decision.observes == tuple(clique.tolist())
     assert decision.probability == agent.distribution[decision.arm]
-    assert decision.clique_probability == pytest.approx(agent.distribution[clique].sum(), rel=1e-12)
-    assert (decision.round, decision.baseline) == (1, 0.0)
+    assert decision.round == 1
+    assert list(decision.details) == ["clique", "clique_probability", "baseline", "damping"]
+    assert decision.details["clique"] == cover.owner[decision.arm]
+    assert decision.details["clique_probability"] == pytest.approx(agent.distribution[clique].sum(), rel=1e-12)
+    assert decision.details["baseline"] == 0.0
     with pytest.raises(dataclasses.FrozenInstanceError):
         decision.arm = 3
 
@@ -33,7 +40,9 @@ def test_a_decision_says_all_that_later_work_needs():
 def test_a_decision_is_made_of_plain_python_values():
     decision = make().choose()
     kinds = [type(value) for value in dataclasses.astuple(decision)]
-    assert kinds == [int, int, float, float, int, tuple, float, float]
+    assert kinds == [int, int, float, int, tuple, dict]
+    assert [type(value) for value in decision.details.values()] == [int, float, float, float]
+    assert hash(decision) == hash(pickle.loads(pickle.dumps(decision)))
     assert {type(arm) for arm in decision.observes} == {int}
 
 
@@ -107,7 +116,8 @@ def test_outcomes_may_come_in_any_order_and_each_is_weighted_by_its_own_decision
         losses = report(decision)
         agent.observe(decision, losses)
         for arm in decision.observes:
-            estimates[arm] += (losses[arm] - decision.baseline) / (decision.clique_probability + decision.damping)
+            weight = decision.details["clique_probability"] + decision.details["damping"]
+            estimates[arm] += (losses[arm] - decision.details["baseline"]) / weight
     assert agent.learner.cumulative_losses(agent._state) == pytest.approx(estimates, rel=1e-12, abs=1e-12)
     assert agent.round == 19
     assert not agent.pending
@@ -214,9 +224,94 @@ def test_reward_is_true_or_false(reward):
 
 
 @pytest.mark.parametrize("wrong", [None, "tsallis-shannon", aw.TsallisShannon], ids=str)
-def test_what_is_no_learner_is_refused(wrong):
-    with pytest.raises(InvalidParameter, match=r"expected a learner, such as allworlds.TsallisShannon\(cover\)"):
+def test_what_is_neither_a_learner_nor_a_graph_raises(wrong):
+    sentence = r"expected a learner or a graph, such as allworlds.TsallisShannon\(graph\)"
+    with pytest.raises(InvalidParameter, match=sentence):
         aw.Agent(wrong, seed=1)
+
+
+def test_a_graph_or_a_cover_stands_for_the_default_learner_on_it():
+    graph = aw.graphs.cycle(5)
+    cover = aw.CliqueCover.singletons(graph)
+    assert aw.Agent(graph).learner == aw.TsallisShannon(aw.clique_cover(graph))
+    assert aw.Agent(cover).learner == aw.TsallisShannon(cover)
+
+
+class Stubborn(aw.TsallisShannon):
+    """Draws and learns in Python: always the first clique, and every loss as 0."""
+
+    def draw(self, state, first, second):
+        return super().draw(state, 0.0, second)
+
+    def update(self, state, ticket, losses):
+        super().update(state, ticket, 0.0 * losses)
+
+
+def test_a_learner_that_draws_and_learns_in_python_does_so_in_an_agent_too():
+    agent = aw.Agent(Stubborn(aw.graphs.disjoint_cliques(2, 2)), seed=1, low=1.0, high=3.0)
+    for _ in range(20):
+        decision = agent.choose()
+        assert decision.observes == (0, 1)
+        with pytest.raises(aw.errors.InvalidLosses, match=r"the loss of arm 1 is 0\.5; expected a number from 1 to 3"):
+            agent.observe(decision, [1.0, 0.5])
+        agent.observe(decision, [1.5, 3.0])
+    assert agent.distribution[0] == agent.distribution[1]
+    assert agent.round == 21
+
+
+# --- every learner --------------------------------------------------------------------------------------
+
+
+def bridged():
+    graph = aw.FeedbackGraph(6, [(0, 2), (2, 4), (0, 4), (1, 3), (3, 5), (1, 5), (4, 5)], list("abcdef"))
+    return aw.CliqueCover(graph, [[0, 2, 4], [1, 3], [5]])
+
+
+EVERY_LEARNER = pytest.mark.parametrize("name", LEARNERS)
+
+
+@EVERY_LEARNER
+def test_an_agent_does_bit_for_bit_what_its_learner_does_by_hand(name):
+    learner = aw.make_learner(name, bridged(), 1000)
+    agent, state = aw.Agent(learner, seed=5, reward=True, low=-1.0, high=3.0), learner.init()
+    waiting = []
+    for t in range(1, 60):
+        decision = agent.choose()
+        ticket = learner.draw(state, *uniform_pair(5, STREAM_AGENT, t, 0))
+        assert "abcdef"[ticket.arm] == decision.arm
+        assert decision.details == {field: getattr(ticket, field) for field in learner.logged}
+        waiting.append((decision, ticket))
+        if t % 3:  # outcomes come late and out of order
+            decision, ticket = waiting.pop(t % len(waiting))
+            values = np.array([4.0 * loss_of(decision.id, arm) - 1.0 for arm in decision.observes])
+            agent.observe(decision, values)
+            learner.update(state, ticket, (3.0 - values) / 4.0)
+            for name_, array in learner.pack(state).items():
+                assert array.tobytes() == learner.pack(agent._state)[name_].tobytes()
+
+
+@EVERY_LEARNER
+def test_a_pickled_or_copied_agent_continues_bit_for_bit_and_on_its_own(name):
+    agent = aw.Agent(aw.make_learner(name, bridged(), 1000), seed=5, low=-1.0)
+    play(agent, 20)
+    waiting = [agent.choose() for _ in range(3)]
+    copies = [pickle.loads(pickle.dumps(agent)), copy.deepcopy(agent), copy.copy(agent)]
+    before = [everything_but_nan(one) for one in (agent, *copies)]
+    assert before == before[:1] * 4
+    for one in (agent, *copies):
+        one.observe(waiting[1], report(waiting[1]))
+        play(one, 20)
+    after = [everything_but_nan(one) for one in (agent, *copies)]
+    assert after == after[:1] * 4
+    play(copies[0], 1)
+    assert everything_but_nan(agent) == after[0] != everything_but_nan(copies[0])
+    assert copies[1].learner == agent.learner
+
+
+def everything_but_nan(agent):
+    """All that an agent holds; the probabilities of pending decisions as text, since NaN equals nothing."""
+    state, pending, *rest = everything(agent)
+    return state, repr(pending), rest
 
 
 @pytest.mark.parametrize("seed", [-1, 2**63, 1.5, True, "7"])

@@ -16,8 +16,11 @@ import numpy as np
 import pytest
 
 import allworlds as aw
-from agents.agent_runs import everything, make, play, report
+from agents.agent_runs import everything, learner_bits, make, play, report
+from allworlds.agents.files import write_file
+from allworlds.covers.cover import cover_to_data
 from allworlds.foundation.errors import InvalidParameter, InvalidState
+from allworlds.learners import LEARNERS
 
 SUFFIXES = pytest.mark.parametrize("suffix", [".json", ".npz"])
 
@@ -30,7 +33,7 @@ agent = aw.Agent.load(sys.argv[1])
 for number in sorted(agent.pending, reverse=True):
     decision = agent.pending[number]
     agent.observe(number, report(decision))
-print([(d.id, d.arm, d.probability.hex(), d.baseline.hex()) for d in play(agent, 25)])
+print([(d.id, d.arm, d.probability.hex(), d.details["baseline"].hex()) for d in play(agent, 25)])
 agent.save(sys.argv[1])
 """
 
@@ -117,7 +120,7 @@ def test_another_process_goes_on_bit_for_bit(tmp_path, suffix):
     answer = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     for number in sorted(agent.pending, reverse=True):
         agent.observe(number, report(agent.pending[number]))
-    mine = [(d.id, d.arm, d.probability.hex(), d.baseline.hex()) for d in play(agent, 25)]
+    mine = [(d.id, d.arm, d.probability.hex(), d.details["baseline"].hex()) for d in play(agent, 25)]
     assert answer.stdout.strip() == str(mine)
     assert everything(aw.Agent.load(path)) == everything(agent)
 
@@ -316,8 +319,8 @@ def test_a_read_only_directory_is_refused(tmp_path, monkeypatch):
     def refuse(*_arguments, **_options):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(os, "open", refuse)
-    with pytest.raises(InvalidParameter, match=r"cannot write to .*Permission denied; choose another directory"):
+    monkeypatch.setattr(Path, "open", refuse)
+    with pytest.raises(InvalidParameter, match=r"cannot write to .*Permission denied; .* choose another directory"):
         make().save(tmp_path / "agent.json")
 
 
@@ -344,6 +347,29 @@ def test_a_save_that_fails_leaves_the_old_file_and_nothing_else(tmp_path, monkey
     agent.save(path)
     assert everything(aw.Agent.load(path)) == before
     assert [file.name for file in tmp_path.iterdir()] == [path.name]
+
+
+@SUFFIXES
+@pytest.mark.parametrize("name", LEARNERS)
+def test_files_from_when_every_learner_had_a_cover_go_on_bit_for_bit(tmp_path, suffix, name):
+    """They hold a cover in place of the graph, and EXP3.G took its number of cliques from there."""
+    graph = aw.FeedbackGraph(5, [(0, 1), (1, 2), (0, 2), (3, 4)], list("abcde"))
+    cover = aw.CliqueCover(graph, [[0, 1], [2], [3], [4]])
+    agent = aw.Agent(aw.make_learner(name, cover, 1000), seed=3)
+    play(agent, 20)
+    agent.choose()
+    old = agent._to_data()
+    old.pop("graph", None)
+    old["cover"] = cover_to_data(cover)
+    if name == "exp3-g":
+        assert old["settings"]["independence"] == 4
+        old["settings"]["independence"] = None
+    path = tmp_path / f"agent{suffix}"
+    write_file(path, old)
+    again = aw.Agent.load(path)
+    assert again.learner == agent.learner
+    assert repr([*play(again, 20), again.pending]) == repr([*play(agent, 20), agent.pending])
+    assert learner_bits(again) == learner_bits(agent)
 
 
 def test_both_kinds_of_file_hold_the_same(tmp_path):

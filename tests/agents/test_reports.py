@@ -94,7 +94,7 @@ def test_a_further_loss_of_an_arm_that_was_not_seen_is_refused():
     decision = choose_with(agent, lambda d: d.arm == 0)
     for stranger in (3, 6):
         losses = report(decision) | {stranger: 0.5}
-        sentence = f"a loss of arm {stranger} came, but decision {decision.id} chose arm 0, which does not see it"
+        sentence = f"losses has arm {stranger}, but decision {decision.id} chose arm 0, which does not see it"
         refused(agent, InvalidLosses, sentence, lambda losses=losses: agent.observe(decision, losses))
 
 

@@ -68,10 +68,10 @@ def test_the_command_keeps_settings_apart(played, tmp_path):
 
 def test_a_change_in_the_sources_is_noticed(played, tmp_path, monkeypatch):
     our_score(tmp_path, [1])
-    monkeypatch.setattr(caching, "source_digest", lambda module: "ucb_n is new" if "ucb_n" in module else "old")
+    monkeypatch.setattr(caching, "source_digest", lambda module: "ucb_n is new" if "ucb" in module else "old")
     our_score(tmp_path, [1])
     played.clear()
-    monkeypatch.setattr(caching, "source_digest", lambda module: "newer" if "ucb_n" in module else "old")
+    monkeypatch.setattr(caching, "source_digest", lambda module: "newer" if "ucb" in module else "old")
     our_score(tmp_path, [1])
     assert played == [("ucb-n", 1), ("tsallis-shannon", 1)]
 
@@ -123,7 +123,7 @@ def changed_by_an_edit(tmp_path, edited):
     """Learner modules whose digest changes when the file ``edited`` does."""
     package = tmp_path / "allworlds"
     shutil.copytree(PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__", "*.nb?"))
-    modules = ("thompson_n", "ucb_n", "tsallis_shannon")
+    modules = ("thompson_n", "ucb", "tsallis_shannon")
     before = {name: source_digest(f"allworlds.learners.{name}", package) for name in modules}
     with (package / edited).open("a") as file:
         file.write("# edited\n")
@@ -136,11 +136,11 @@ def changed_by_an_edit(tmp_path, edited):
     [
         ("learners/tsallis_shannon.py", {"tsallis_shannon"}),
         ("ftrl/clock.py", {"tsallis_shannon"}),
-        ("learners/ucb_n.py", {"ucb_n"}),
-        ("worlds/nature.py", {"thompson_n", "ucb_n", "tsallis_shannon"}),
-        ("simulation/play.py", {"thompson_n", "ucb_n", "tsallis_shannon"}),
-        ("kernels/random.py", {"thompson_n", "ucb_n", "tsallis_shannon"}),
-        ("learners/base.py", {"thompson_n", "ucb_n", "tsallis_shannon"}),
+        ("learners/ucb.py", {"ucb"}),
+        ("worlds/nature.py", {"thompson_n", "ucb", "tsallis_shannon"}),
+        ("simulation/play.py", {"thompson_n", "ucb", "tsallis_shannon"}),
+        ("kernels/random.py", {"thompson_n", "ucb", "tsallis_shannon"}),
+        ("learners/base.py", {"thompson_n", "ucb", "tsallis_shannon"}),
         ("worlds/by_name.py", set()),
         ("reporting/page.py", set()),
     ],
@@ -151,7 +151,7 @@ def test_an_edit_counts_for_the_learners_that_it_can_change(edited, expected, tm
 
 def test_a_real_play_gives_the_regret_of_the_trace(tmp_path):
     (row,) = compare({"ucb-n": by_spec("ucb-n")}, [CELL], [1, 2], rivals=(), cache=Cache(tmp_path), jobs=1)
-    learner = aw.make_learner("ucb-n", cover=CELL.cover)
+    learner = aw.make_learner("ucb-n", CELL.cover)
     traces = [aw.play(learner, CELL.world, CELL.horizon, seed) for seed in (1, 2)]
     assert row.regrets == tuple(trace.final_regret for trace in traces)
     (again,) = compare({"ucb-n": by_spec("ucb-n")}, [CELL], [1, 2], rivals=(), cache=Cache(tmp_path), jobs=1)

@@ -1,13 +1,14 @@
 """What every learner must do, as functions of a learner: each raises AssertionError where the promise is broken.
 
-A learner joins by its name in ``allworlds.learners.BY_NAME`` and, if ``Learner(cover)`` alone does not build
-it, by a line in ``FACTORIES``.
+A learner joins by its line in ``allworlds.learners.LEARNERS`` and, if ``Learner(graph)`` alone does not build it, by a
+line in ``FACTORIES``.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,11 +17,11 @@ from allworlds import graphs
 from allworlds.covers import CliqueCover, clique_cover
 from allworlds.graphs import FeedbackGraph
 from allworlds.kernels.random import uniform_pair
-from allworlds.learners import BY_NAME, AAEAlphaSample, Learner
+from allworlds.learners import BY_NAME, Learner, make_learner
 
 FACTORIES: dict[str, Callable[[CliqueCover], Learner]] = {
-    **BY_NAME,
-    "aae-alphasample": lambda cover: AAEAlphaSample(cover, horizon=1000, scale=0.02),  # phases of some 6, 24, 96
+    **{name: partial(make_learner, name) for name in BY_NAME},
+    "aae-alphasample": partial(make_learner, "aae-alphasample:scale=0.02", horizon=1000),  # phases of some 6, 24, 96
 }
 """How a learner is made from a cover; overwrite an entry where more than the cover is needed."""
 
@@ -144,7 +145,7 @@ def check_state_survives_saving(learner: Learner) -> None:
     ticket = learner.draw(state, 0.3, 0.6)
     saved = json.dumps({name: array.tolist() for name, array in learner.pack(state).items()})
     kind, settings = type(learner), json.loads(json.dumps(learner.settings()))
-    other = kind.from_settings(learner.cover, settings)
+    other = kind.from_settings(getattr(learner, "cover", learner.graph), settings)
     copy = other.unpack({name: np.asarray(values) for name, values in json.loads(saved).items()})
     assert [a.tobytes() for a in other.pack(copy).values()] == [a.tobytes() for a in learner.pack(state).values()]
     assert other.distribution(copy).tobytes() == learner.distribution(state).tobytes()
@@ -182,7 +183,7 @@ def check_losses_it_may_not_see_never_surface(learner: Learner) -> None:
     for t in range(1, 60):
         ticket = learner.draw(state, *uniform_pair(6, 9, t, 0))
         shown = np.full(learner.n_arms, np.nan)
-        seen = np.arange(learner.n_arms) if learner.sees_everything else learner.graph.sees(ticket.arm)
+        seen = np.arange(learner.n_arms) if learner.shows == "everything" else learner.graph.sees(ticket.arm)
         shown[seen] = losses_of(t, learner.n_arms)[seen]
         observes = learner.observes(ticket.arm)
         assert ticket.arm in observes
@@ -198,11 +199,11 @@ def tickets_by_arm(learner: Learner, state: Any, side: int = 24) -> dict[int, An
 
 
 def check_relabelling_arms_relabels_the_answer(
-    learner: Learner, factory: Callable[[CliqueCover], Learner], n_rounds: int = 20
+    cover: CliqueCover, factory: Callable[[CliqueCover], Learner], n_rounds: int = 20
 ) -> None:
     """The same graph with other numbers for arms and cliques, the same choices, the same losses."""
     rng = np.random.default_rng(8)
-    cover, n_arms = learner.cover, learner.n_arms
+    learner, n_arms = factory(cover), cover.n_arms
     new = rng.permutation(n_arms)  # arm i is now called new[i]
     renamed = FeedbackGraph(n_arms, [(int(new[i]), int(new[j])) for i, j in learner.graph.edges()])
     owner = np.empty(n_arms, dtype=np.int64)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
+from allworlds.foundation.errors import InvalidParameter
 from allworlds.learners import BY_NAME, TsallisShannon
 from contracts.learner_contract import (
     CHECKS,
     COVERS,
     FACTORIES,
+    bits,
     check_an_outcome_may_come_late,
     check_drawing_changes_nothing,
     check_draws_follow_the_distribution,
@@ -20,6 +25,7 @@ from contracts.learner_contract import (
     check_relabelling_arms_relabels_the_answer,
     check_rounds_count_the_outcomes_learnt,
     check_state_survives_saving,
+    play,
 )
 
 LEARNERS = pytest.mark.parametrize(
@@ -42,16 +48,33 @@ def test_every_learner_keeps_the_contract(name, shape, check):
 @LEARNERS
 @SHAPES
 def test_relabelling_arms_relabels_the_answer(name, shape):
-    check_relabelling_arms_relabels_the_answer(FACTORIES[name](COVERS[shape]()), FACTORIES[name])
+    check_relabelling_arms_relabels_the_answer(COVERS[shape](), FACTORIES[name])
 
 
 @LEARNERS
-def test_a_learner_is_listed_under_its_name_and_remembers_its_cover(name):
+def test_a_learner_is_listed_under_its_name_and_remembers_its_graph_and_its_cover_if_it_has_one(name):
     cover = COVERS["unequal cliques"]()
     learner = FACTORIES[name](cover)
     assert learner.name == name
-    assert learner.cover is cover
-    assert (learner.graph, learner.n_arms) == (cover.graph, 6)
+    assert learner.graph is cover.graph
+    assert (learner.n_arms, learner.n_cliques) == (6, 3 if name == "tsallis-shannon" else 0)
+    assert hasattr(learner, "cover") == (name == "tsallis-shannon")
+    assert getattr(learner, "cover", cover) is cover
+
+
+@LEARNERS
+def test_a_learner_can_be_pickled_and_copied(name):
+    learner = FACTORIES[name](COVERS["bridged triangles"]())
+    learner.init()  # what it keeps at hand is copied too, or made again
+    for same in (pickle.loads(pickle.dumps(learner)), copy.deepcopy(learner)):
+        assert same == learner
+        assert bits(same, play(same, 20)[0]) == bits(learner, play(learner, 20)[0])
+
+
+@LEARNERS
+def test_a_learner_that_is_given_something_else_than_a_graph_says_so(name):
+    with pytest.raises(InvalidParameter, match="graph is a str; expected a FeedbackGraph"):
+        BY_NAME[name].from_settings("a graph", FACTORIES[name](COVERS["pentagon"]()).settings())
 
 
 class Leaking(TsallisShannon):

@@ -29,8 +29,7 @@ def test_there_is_a_row_for_each_cell_and_recorded_round_with_the_bits_of_play(f
     assert list(dict.fromkeys(table["cell"])) == [cell.id for cell in plan.cells]
     graph = aw.graphs.disjoint_cliques(2, 3)
     for cell in plan.cells:
-        options = {"beta": 1} if cell.learner.endswith("beta=1") else {}
-        learner = aw.make_learner(cell.learner.partition(":")[0], graph=graph, **options)
+        learner = aw.make_learner(cell.learner, graph)
         world = aw.worlds.one_good_arm(6, 0.25, 3)
         if cell.budget is not None:
             world = aw.worlds.corrupted(world, 20.0, "best-worst")

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from allworlds.foundation.errors import InvalidParameter
-from allworlds.foundation.specs import Recipe, Spec, build, nearest, parse_spec
+from allworlds.foundation.specs import Recipe, Registry, Spec, nearest, parse_spec
 
 NO_WORDS = ("true", "false", "inf", "nan")
 WORD = st.from_regex(r"[a-w][a-w0-9]{0,6}", fullmatch=True).filter(lambda word: word not in NO_WORDS)
@@ -67,25 +67,56 @@ def test_a_spec_that_cannot_be_read_says_why(text, sentence):
         parse_spec(text)
 
 
-def test_what_is_no_text_is_refused():
-    with pytest.raises(InvalidParameter, match="a spec is text"):
+def test_what_is_not_text_raises():
+    with pytest.raises(InvalidParameter, match="spec is 10; expected text"):
         parse_spec(10)
 
 
-RECIPES = {
-    "box": Recipe(
+BOXES = Registry(
+    "box",
+    Recipe(
         "box",
         lambda **given: given,
         "a box",
         "box:2x3",
         {"rows": "integer", "width": "number", "open": "flag", "names": "word", "cuts": "numbers", "ids": "integers"},
         ("rows",),
-    )
-}
+    ),
+)
+
+
+def test_a_spec_that_was_read_before_is_taken_as_it_is():
+    spec = parse_spec("box:2,width=0.5")
+    assert parse_spec(spec) is spec
+    assert BOXES.build(spec) == BOXES.build("box:2,width=0.5") == {"rows": 2, "width": 0.5}
+    assert BOXES.find(spec) is BOXES.find("box:7") is BOXES["box"]
+
+
+def test_what_the_caller_gives_is_handed_on_with_the_options():
+    assert BOXES.build("box:2", n_arms=7) == {"rows": 2, "n_arms": 7}
+
+
+def test_an_error_inside_a_constructor_stays_what_it_is():
+    def broken(n):
+        return len(n)  # a bug: a number has no length
+
+    registry = Registry("thing", Recipe("thing", broken, "a thing", "thing:3", {"n": "integer"}))
+    with pytest.raises(TypeError, match="has no len") as caught:
+        registry.build("thing:3")
+    assert not isinstance(caught.value, InvalidParameter)
+    with pytest.raises(InvalidParameter, match="there is no option of thing: 'm'"):
+        registry.build("thing:m=3")
+
+
+def test_an_open_recipe_hands_other_options_on_and_checks_its_own():
+    registry = Registry("thing", Recipe("thing", lambda **all: all, "a thing", "thing:3", {"n": "integer"}, open=True))
+    assert registry.build("thing:3,colour=red") == {"n": 3, "colour": "red"}
+    with pytest.raises(InvalidParameter, match="gives n as 'red'; expected a whole number"):
+        registry.build("thing:n=red")
 
 
 def test_values_by_place_fill_the_keys_in_order_and_kinds_convert():
-    made = build(parse_spec("box:2x3,open=true,names=7,cuts=1,ids=4/5"), RECIPES, "box")
+    made = BOXES.build("box:2x3,open=true,names=7,cuts=1,ids=4/5")
     assert made == {"rows": 2, "width": 3.0, "open": True, "names": "7", "cuts": [1.0], "ids": [4, 5]}
     assert isinstance(made["width"], float)
 
@@ -109,7 +140,7 @@ def test_values_by_place_fill_the_keys_in_order_and_kinds_convert():
 )
 def test_arguments_that_do_not_fit_say_what_was_expected(text, sentence):
     with pytest.raises(InvalidParameter, match=sentence):
-        build(parse_spec(text), RECIPES, "box")
+        BOXES.build(text)
 
 
 def test_a_name_far_from_all_lists_everything():

@@ -23,7 +23,7 @@ HAND = [(30, {0, 1, 2}), (118, {0, 1}), (472, {0, 1}), (1887, {0})]
 
 
 def new(graph, horizon=1000, scale=0.1):
-    return AAEAlphaSample(clique_cover(graph), horizon, scale)
+    return AAEAlphaSample(graph, horizon, scale)
 
 
 def step(learner, state, t, losses, seed=1):
@@ -63,7 +63,7 @@ def test_in_disjoint_cliques_a_repetition_plays_each_clique_that_has_an_active_a
 
 def test_the_published_lengths_are_the_default():
     """``ceil(2 log(2 * 5 * 1000) * 16) = 295`` rounds in the first phase of a clique."""
-    learner = AAEAlphaSample(clique_cover(graphs.full_information(5)), horizon=1000)
+    learner = AAEAlphaSample(graphs.full_information(5), horizon=1000)
     assert phase_ends(learner, MEANS, 1) == [(295, {0, 1, 2})]
 
 
@@ -165,7 +165,7 @@ def test_a_sample_of_all_arms_takes_at_most_about_alpha_log_n_plays(graph, alpha
 @pytest.mark.compiled
 def test_the_best_arm_survives_and_is_all_that_is_played_in_the_end():
     """Gap 1/2 in a clique: gone after the second phase, 347 + 1385 rounds, with probability 1 - 1/T."""
-    learner = AAEAlphaSample(clique_cover(graphs.full_information(5)), horizon=5000)
+    learner = AAEAlphaSample(graphs.full_information(5), horizon=5000)
     assert math.ceil(2 * math.log(50_000) * 16) + math.ceil(2 * math.log(50_000) * 64) == 347 + 1385
     for seed in range(20):
         trace = play(learner, one_good_arm(5, gap=0.5, best_arm=3), 5000, seed)
@@ -179,7 +179,7 @@ def test_the_best_arm_survives_and_is_all_that_is_played_in_the_end():
 def test_the_compiled_loop_agrees_with_the_phases_counted_by_hand():
     """Three arms of a bandit at 0, 0.6 and 0.6: dropped after ``3 n_1`` rounds, so each is played ``n_1`` times."""
     n_1 = math.ceil(2 * math.log(2 * 3 * 4000) * 16)
-    learner = make_learner("aae-alphasample", graph=graphs.bandit(3), horizon=4000)
+    learner = make_learner("aae-alphasample", graphs.bandit(3), horizon=4000)
     trace = play(learner, stochastic([0.0, 0.6, 0.6], "deterministic"), 4000, seed=1)
     assert trace.counts.tolist() == [4000 - 2 * n_1, n_1, n_1]
     assert trace.final_regret == pytest.approx(0.6 * 2 * n_1)
@@ -187,17 +187,17 @@ def test_the_compiled_loop_agrees_with_the_phases_counted_by_hand():
 
 def test_the_registry_asks_for_the_horizon_and_hands_over_the_scale():
     cover = clique_cover(graphs.cycle(5))
-    assert make_learner("aae-alphasample", cover=cover, horizon=9, scale=0.5) == AAEAlphaSample(cover, 9, 0.5)
-    with pytest.raises(InvalidParameter, match="must be told the horizon"):
-        make_learner("aae-alphasample", cover=cover)
+    assert make_learner("aae-alphasample:scale=0.5", cover, horizon=9) == AAEAlphaSample(cover.graph, 9, 0.5)
+    with pytest.raises(InvalidParameter, match="aae-alphasample needs the horizon"):
+        make_learner("aae-alphasample", cover)
 
 
-def test_what_is_no_cover_or_no_number_is_refused():
-    cover = clique_cover(graphs.cycle(5))
-    with pytest.raises(InvalidParameter, match="a CliqueCover was expected"):
-        AAEAlphaSample(graphs.cycle(5), 100)
-    with pytest.raises(InvalidParameter, match=r"horizon is 1\.5; expected an integer of at least 1"):
-        AAEAlphaSample(cover, 1.5)
+def test_what_is_not_a_graph_or_not_a_number_raises():
+    graph = graphs.cycle(5)
+    with pytest.raises(InvalidParameter, match="graph is a CliqueCover; expected a FeedbackGraph"):
+        AAEAlphaSample(clique_cover(graph), 100)
+    with pytest.raises(InvalidParameter, match=r"horizon is 1\.5; expected a whole number of at least 1"):
+        AAEAlphaSample(graph, 1.5)
     for scale in (0.0, math.inf, math.nan, "1"):
         with pytest.raises(InvalidParameter, match="expected a finite number above 0"):
-            AAEAlphaSample(cover, 100, scale)
+            AAEAlphaSample(graph, 100, scale)

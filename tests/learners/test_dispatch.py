@@ -8,7 +8,7 @@ import pytest
 from allworlds import graphs
 from allworlds.covers import clique_cover
 from allworlds.learners import BY_NAME, LEARNERS, make_learner
-from allworlds.learners.dispatch import full_sight, graph_visibility, own_visibility
+from allworlds.learners.dispatch import visibility_of
 from allworlds.simulation import play
 from allworlds.simulation.python_loop import python_loop
 from allworlds.simulation.trace import record_rounds
@@ -23,7 +23,7 @@ def test_in_the_compiled_loop_every_learner_does_what_it_does_by_hand(graph):
     # All in one process: states that look alike to the compiler must not be taken for each other.
     world = one_good_arm(6, gap=0.3, best_arm=4)
     for name in LEARNERS:
-        learner = make_learner(name, graph=graph, horizon=HORIZON)
+        learner = make_learner(name, graph, horizon=HORIZON)
         compiled = play(learner, world, HORIZON, seed=3)
         by_hand = python_loop(learner, world, HORIZON, 3, record_rounds(HORIZON))
         assert compiled.counts.tolist() == by_hand.counts.tolist(), name
@@ -32,19 +32,19 @@ def test_in_the_compiled_loop_every_learner_does_what_it_does_by_hand(graph):
 
 def test_no_two_states_share_a_name():
     cover = clique_cover(graphs.cycle(6))
-    states = [type(make_learner(name, cover=cover, horizon=HORIZON).init()) for name in LEARNERS]
+    states = [type(make_learner(name, cover, horizon=HORIZON).init()) for name in LEARNERS]
     assert len({state.__name__ for state in states}) == len(set(states)) == len(BY_NAME)
 
 
 @pytest.mark.parametrize("graph", [graphs.disjoint_cliques([2, 3]), graphs.cycle(5)], ids=["cliques", "cycle"])
-def test_sights_list_what_an_arm_shows_and_have_one_type(graph):
+def test_visibilities_list_what_an_arm_shows_and_have_one_type(graph):
     expected = {
-        graph_visibility: [graph.sees(i).tolist() for i in range(5)],
-        own_visibility: [[i] for i in range(5)],
-        full_sight: [[0, 1, 2, 3, 4]] * 5,
+        "neighbours": [graph.sees(i).tolist() for i in range(5)],
+        "itself": [[i] for i in range(5)],
+        "everything": [[0, 1, 2, 3, 4]] * 5,
     }
-    for make, lists in expected.items():
-        visibility = make(graph if make is graph_visibility else 5)
+    for shows, lists in expected.items():
+        visibility = visibility_of(graph, shows)
         ends = visibility.starts[visibility.where], visibility.starts[visibility.where + 1]
         assert [visibility.order[a:b].tolist() for a, b in zip(*ends, strict=True)] == lists
         assert {(array.dtype, array.flags.writeable) for array in visibility} == {(np.dtype(np.int64), False)}

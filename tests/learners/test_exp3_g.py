@@ -128,21 +128,27 @@ def test_regret_stays_below_the_published_order_in_friendly_and_hostile_worlds()
     bound = math.sqrt(6 * horizon) * math.log(12 * horizon)
     assert bound < 0.25 * horizon * 11 / 12
     for world in (one_good_arm(12, gap=0.25), switching(12, gap=0.25)):
-        for learner in (Exp3G(clique_cover(graph)), Exp3G(clique_cover(graph), horizon)):
+        for learner in (Exp3G(graph), Exp3G(graph, horizon)):
             regrets = [play(learner, world, horizon, seed).final_regret for seed in range(5)]
             assert max(regrets) < bound
 
 
 def test_the_registry_hands_over_horizon_and_options():
     cover = clique_cover(graphs.cycle(5))
-    assert make_learner("exp3-g", cover=cover) == Exp3G(cover)
-    assert make_learner("exp3-g", cover=cover, horizon=70, independence=2) == Exp3G(cover, 70, 2)
+    assert make_learner("exp3-g", cover) == Exp3G(cover)
+    assert make_learner("exp3-g:independence=2", cover, horizon=70) == Exp3G(cover, 70, 2)
 
 
-def test_what_is_no_cover_and_no_whole_number_is_refused():
-    with pytest.raises(InvalidParameter, match="a CliqueCover was expected"):
-        Exp3G(graphs.cycle(5))
-    with pytest.raises(InvalidParameter, match=r"horizon is 0; expected an integer of at least 1"):
-        Exp3G(clique_cover(graphs.cycle(5)), horizon=0)
-    with pytest.raises(InvalidParameter, match=r"independence is 2\.5; expected an integer"):
-        Exp3G(clique_cover(graphs.cycle(5)), independence=2.5)
+def test_a_graph_is_covered_first_unless_the_independence_number_is_given():
+    graph = graphs.cycle(5)
+    assert Exp3G(graph) == Exp3G(clique_cover(graph)) == Exp3G(graph, independence=3)
+    assert Exp3G(clique_cover(graph)).graph is graph
+
+
+def test_what_is_not_a_graph_and_not_a_whole_number_raises():
+    with pytest.raises(InvalidParameter, match="graph is a list; expected a FeedbackGraph"):
+        Exp3G([[0, 1]])
+    with pytest.raises(InvalidParameter, match=r"horizon is 0; expected a whole number of at least 1"):
+        Exp3G(graphs.cycle(5), horizon=0)
+    with pytest.raises(InvalidParameter, match=r"independence is 2\.5; expected a whole number"):
+        Exp3G(graphs.cycle(5), independence=2.5)

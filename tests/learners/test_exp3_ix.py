@@ -32,7 +32,7 @@ SHAPES = pytest.mark.parametrize("shape", list(GRAPHS))
 
 
 def learner_on(graph, implicit=True):
-    return Exp3IX(clique_cover(graphs.FeedbackGraph.from_networkx(graph)), implicit)
+    return Exp3IX(graphs.FeedbackGraph.from_networkx(graph), implicit)
 
 
 def adjacency(graph):
@@ -165,7 +165,7 @@ def test_seeing_more_costs_less():
     world = one_good_arm(12, gap=0.25)
 
     def mean_regret(name, graph):
-        learner = make_learner(name, graph=graph)
+        learner = make_learner(name, graph)
         return np.mean([play(learner, world, 10_000, seed).final_regret for seed in range(5)])
 
     for name in ("exp3-ix", "exp3-set"):
@@ -176,13 +176,13 @@ def test_seeing_more_costs_less():
 
 def test_the_registry_knows_both_kinds():
     cover = clique_cover(graphs.cycle(5))
-    assert make_learner("exp3-ix", cover=cover) == Exp3IX(cover)
-    assert make_learner("exp3-set", cover=cover) == Exp3IX(cover, implicit=False)
-    assert make_learner("exp3-set", cover=cover).title == "exp3-set"
+    assert make_learner("exp3-ix", cover) == Exp3IX(cover.graph)
+    assert make_learner("exp3-set", cover) == Exp3IX(cover.graph, implicit=False)
+    assert make_learner("exp3-set", cover).title == "exp3-set"
 
 
-def test_what_is_no_cover_or_no_flag_is_refused():
-    with pytest.raises(InvalidParameter, match="a CliqueCover was expected"):
-        Exp3IX(graphs.cycle(5))
+def test_what_is_not_a_graph_or_not_a_flag_raises():
+    with pytest.raises(InvalidParameter, match="graph is a CliqueCover; expected a FeedbackGraph"):
+        Exp3IX(clique_cover(graphs.cycle(5)))
     with pytest.raises(InvalidParameter, match="implicit is 2; expected True or False"):
-        Exp3IX(clique_cover(graphs.cycle(5)), implicit=2)
+        Exp3IX(graphs.cycle(5), implicit=2)

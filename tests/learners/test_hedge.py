@@ -9,7 +9,6 @@ import pytest
 from numba.core import config
 
 from allworlds import graphs
-from allworlds.covers import clique_cover
 from allworlds.kernels.random import uniform_pair
 from allworlds.learners import BY_NAME, LEARNERS, Hedge
 
@@ -18,7 +17,7 @@ N_ROUNDS = 200 if config.DISABLE_JIT else 1000
 
 def test_its_weights_are_exponential_in_the_total_losses_at_the_rate_of_the_round():
     n_arms = 5
-    learner = Hedge(clique_cover(graphs.bandit(n_arms)))
+    learner = Hedge(graphs.bandit(n_arms))
     state = learner.init()
     table = np.random.default_rng(1).uniform(size=(300, n_arms))
     for t in range(1, 301):
@@ -39,7 +38,7 @@ def hard_sequences(n_arms):
 
 @pytest.mark.parametrize("n_arms", [2, 8])
 def test_its_expected_regret_stays_below_five_quarters_of_sqrt_t_log_n_on_hard_sequences(n_arms):
-    learner = Hedge(clique_cover(graphs.bandit(n_arms)))
+    learner = Hedge(graphs.bandit(n_arms))
     for table in hard_sequences(n_arms):
         state = learner.init()
         incurred = 0.0
@@ -53,7 +52,7 @@ def test_its_expected_regret_stays_below_five_quarters_of_sqrt_t_log_n_on_hard_s
 def test_it_does_not_multiply_old_weights():
     # With a falling rate the two differ: here all losses but the first are equal, which forgets nothing when weights
     # are multiplied, and evens the weights out when they are computed from totals.
-    learner = Hedge(clique_cover(graphs.bandit(2)))
+    learner = Hedge(graphs.bandit(2))
     state = learner.init()
     learner.update(state, learner.draw(state, 0.1, 0.0), np.array([1.0, 0.0]))
     after_one = learner.distribution(state)[0]
@@ -65,7 +64,7 @@ def test_it_does_not_multiply_old_weights():
 
 
 def test_it_alone_sees_everything_and_is_therefore_no_rival():
-    learner = Hedge(clique_cover(graphs.disjoint_cliques(2, 2)))
+    learner = Hedge(graphs.disjoint_cliques(2, 2))
     assert learner.observes(3).tolist() == [0, 1, 2, 3]
-    assert [name for name, kind in BY_NAME.items() if kind.sees_everything] == ["hedge"]
+    assert [name for name, kind in BY_NAME.items() if kind.shows == "everything"] == ["hedge"]
     assert [name for name, entry in LEARNERS.items() if not entry.rival] == ["hedge"]

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.compiled
 
 def regrets(name, graph, world, horizon, n_seeds=8):
     """(seeds, recorded rounds)."""
-    traces = play_many(make_learner(name, graph=graph), world, horizon, seeds=range(n_seeds), jobs=1)
+    traces = play_many(make_learner(name, graph), world, horizon, seeds=range(n_seeds), jobs=1)
     return traces[0].rounds, np.array([trace.pseudo_regret for trace in traces])
 
 

@@ -1,14 +1,16 @@
-"""Learners by name: what may be changed of the constants."""
+"""Learners by name: what they are made from, and what may be changed of the constants."""
 
 from __future__ import annotations
 
 import pytest
 
-from allworlds.covers import clique_cover
+import allworlds.learners
+from allworlds.covers import CliqueCover, clique_cover
 from allworlds.foundation.errors import AllWorldsError, InvalidParameter
+from allworlds.foundation.specs import Spec, parse_spec
 from allworlds.ftrl import Constants
-from allworlds.graphs import disjoint_cliques
-from allworlds.learners.by_name import learner_of
+from allworlds.graphs import cycle, disjoint_cliques
+from allworlds.learners import BY_NAME, LEARNERS, UCBN, make_learner
 
 COVER = clique_cover(disjoint_cliques(2, 3))
 
@@ -22,15 +24,71 @@ COVER = clique_cover(disjoint_cliques(2, 3))
     ],
 )
 def test_constants_can_be_changed_one_at_a_time_by_the_names_of_their_fields(name, setting):
-    changed = learner_of(f"{name}:beta=0.25,eta0=2,estimator=baseline", COVER, 100).constants
+    changed = make_learner(f"{name}:beta=0.25,eta0=2,estimator=baseline", COVER, 100).constants
     assert (changed.beta, changed.eta0, changed.estimator) == (0.25, 2.0, "baseline")
     assert (changed.alpha, changed.gamma, changed.power) == (setting.alpha, setting.gamma, setting.power)
     assert changed.label == f"{setting.label}, beta = 0.25, eta0 = 2, estimator = baseline"
-    assert learner_of(name, COVER, 100).constants == setting
+    assert make_learner(name, COVER, 100).constants == setting
 
 
 def test_a_constant_that_there_is_not_is_refused_and_so_is_one_that_means_nothing():
-    with pytest.raises(InvalidParameter, match="there is no constant 'delta'"):
-        learner_of("tsallis-shannon:delta=1", COVER)
+    with pytest.raises(InvalidParameter, match="there is no option of tsallis-shannon: 'delta'; the nearest are"):
+        make_learner("tsallis-shannon:delta=1", COVER)
     with pytest.raises(AllWorldsError, match="beta is -1"):
-        learner_of("tsallis-shannon:beta=-1", COVER)
+        make_learner("tsallis-shannon:beta=-1", COVER)
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_every_learner_is_made_from_a_graph_and_from_a_cover(name):
+    graph = cycle(6)
+    fine = CliqueCover.singletons(graph)
+    made, on_fine = make_learner(name, graph, 100), make_learner(name, fine, 100)
+    assert made.graph is on_fine.graph is graph
+    assert type(made) is type(on_fine) is LEARNERS[name].kind
+    assert getattr(on_fine, "cover", fine) is fine
+    assert made.title.partition(" ")[0] in LEARNERS
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_every_listed_example_makes_the_learner_of_its_line(name):
+    recipe = LEARNERS[name]
+    assert recipe.example.partition(":")[0] == name
+    assert type(make_learner(parse_spec(recipe.example), COVER, 100)) is recipe.kind
+    assert BY_NAME[recipe.kind.name] is recipe.kind
+    assert getattr(allworlds.learners, recipe.kind.__name__) is recipe.kind
+
+
+def test_a_spec_may_be_text_or_a_value():
+    spec = Spec("ucb-n", (), {"width": 0.5})
+    assert make_learner(spec, COVER) == make_learner("ucb-n:width=0.5", COVER) == UCBN(COVER.graph, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("spec", "sentence"),
+    [
+        ("ucb", "there is no learner 'ucb'; the nearest are .*ucb-n.*; 'allworlds learners' lists all"),
+        ("ucb-n:widht=1", "there is no option of ucb-n: 'widht'; the nearest are width"),
+        ("ucb-n:width=wide", "gives width as 'wide'; expected a number"),
+        ("exp3-g:horizon=9", "there is no option of exp3-g: 'horizon'"),
+        ("exp3:1", "has 1 values, but exp3 takes 0"),
+        ("tsallis-shannon:setting=papr", "there is no setting 'papr'"),
+        ("tsallis-shannon-paper", "tsallis-shannon-paper needs the horizon"),
+    ],
+)
+def test_a_spec_that_makes_no_learner_says_why(spec, sentence):
+    with pytest.raises(InvalidParameter, match=sentence):
+        make_learner(spec, COVER)
+
+
+def test_what_is_neither_a_graph_nor_a_cover_raises():
+    with pytest.raises(InvalidParameter, match="graph is a list; expected a FeedbackGraph or a CliqueCover of one"):
+        make_learner("ucb-n", [[0, 1]])
+
+
+def test_a_bug_in_a_constructor_is_not_taken_for_a_wrong_option(monkeypatch):
+    def broken(self):
+        return self.width + "a bug"
+
+    monkeypatch.setattr(UCBN, "__post_init__", broken)
+    with pytest.raises(TypeError, match="unsupported operand"):
+        make_learner("ucb-n:width=0.5", COVER)

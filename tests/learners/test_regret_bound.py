@@ -139,6 +139,6 @@ def test_there_is_a_bound_only_where_the_theorem_covers_the_constants():
 
 @pytest.mark.parametrize("name", ["exp3", "tsallis-inf", "hedge", "ucb-n"])
 def test_other_learners_have_none(name):
-    learner = aw.make_learner(name, graph=disjoint_cliques(2, 2))
+    learner = aw.make_learner(name, disjoint_cliques(2, 2))
     assert aw.play(learner, make_world("random", 4), 20).regret_bound is None
     assert learner.regret_bound(learner.init()) is None

@@ -7,7 +7,6 @@ import pytest
 from scipy import integrate, stats
 
 from allworlds import graphs
-from allworlds.covers import clique_cover
 from allworlds.kernels.random import uniform_pair
 from allworlds.learners import ThompsonN
 from allworlds.learners.thompson_n import count_guesses
@@ -16,7 +15,7 @@ N_ARMS = 5
 
 
 def learner_and_state(losses=None, rewards=None):
-    learner = ThompsonN(clique_cover(graphs.disjoint_cliques([2, 3])))
+    learner = ThompsonN(graphs.disjoint_cliques([2, 3]))
     state = learner.init()
     if losses is not None:
         state.losses[:], state.rewards[:] = losses, rewards

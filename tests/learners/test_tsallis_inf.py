@@ -43,7 +43,7 @@ def weights_by_bracketing(losses, rate):
 def test_importance_weighting_is_the_papers_learner_on_single_arms():
     n_arms = 7
     cover = clique_cover(graphs.bandit(n_arms))
-    mine, theirs = TsallisINF(cover), TsallisShannon(cover, Constants((2.0,) * n_arms, 0.0, 0.0, 1.0))
+    mine, theirs = TsallisINF(cover.graph), TsallisShannon(cover, Constants((2.0,) * n_arms, 0.0, 0.0, 1.0))
     one, other = mine.init(), theirs.init()
     for t in range(1, N_ROUNDS + 1):
         if t % 10 == 1:
@@ -63,7 +63,7 @@ def test_importance_weighting_is_the_papers_learner_on_single_arms():
 
 def test_reduced_variance_follows_the_published_rule():
     n_arms = 5
-    learner = TsallisINF(clique_cover(graphs.bandit(n_arms)), estimator="rv")
+    learner = TsallisINF(graphs.bandit(n_arms), estimator="rv")
     state = learner.init()
     total = np.zeros(n_arms)
     reduced_rounds = 0
@@ -88,7 +88,7 @@ def test_reduced_variance_follows_the_published_rule():
 @pytest.mark.parametrize("n_between", [0, 60])
 def test_estimates_are_right_on_average_even_when_the_outcome_comes_late(estimator, n_between):
     n_arms = 4
-    learner = TsallisINF(clique_cover(graphs.bandit(n_arms)), estimator)
+    learner = TsallisINF(graphs.bandit(n_arms), estimator)
 
     def go_on(state, first, last):
         for t in range(first, last):
@@ -137,7 +137,7 @@ def test_the_step_agrees_with_a_bracketing_solver_from_one_arm_to_thousands():
 
 
 def test_the_two_kinds_have_their_names_and_no_other_kind_is_taken():
-    cover = clique_cover(graphs.bandit(3))
-    assert [TsallisINF(cover, kind).title for kind in ("iw", "rv")] == ["tsallis-inf", "tsallis-inf-rv"]
+    graph = graphs.bandit(3)
+    assert [TsallisINF(graph, kind).title for kind in ("iw", "rv")] == ["tsallis-inf", "tsallis-inf-rv"]
     with pytest.raises(InvalidParameter, match="estimator is 'ix'; expected 'iw' or 'rv'"):
-        TsallisINF(cover, "ix")
+        TsallisINF(graph, "ix")

@@ -406,7 +406,16 @@ def test_constants_that_do_not_fit_the_cover_are_refused():
         TsallisShannon(cover, {"beta": 1.0})
 
 
-@pytest.mark.parametrize("wrong", [None, [[0, 1]], graphs.bandit(3)], ids=lambda wrong: type(wrong).__name__)
-def test_what_is_no_cover_is_refused(wrong):
-    with pytest.raises(InvalidParameter, match="a CliqueCover was expected"):
+@pytest.mark.parametrize("wrong", [None, [[0, 1]], 3], ids=lambda wrong: type(wrong).__name__)
+def test_what_is_neither_a_graph_nor_a_cover_raises(wrong):
+    sentence = f"graph is a {type(wrong).__name__}; expected a FeedbackGraph or a CliqueCover of one"
+    with pytest.raises(InvalidParameter, match=sentence):
         TsallisShannon(wrong)
+
+
+def test_a_graph_is_covered_and_a_cover_is_kept():
+    graph = graphs.cycle(5)
+    assert TsallisShannon(graph) == TsallisShannon(clique_cover(graph))
+    assert TsallisShannon(graph).graph is graph
+    cover = interleaved_cover()
+    assert TsallisShannon(cover).cover is cover

@@ -16,7 +16,7 @@ def test_when_everything_costs_one_at_first_index_rules_stay_lost_and_the_defaul
     uniform = gap * 0.99 * (horizon - budget)  # what playing at random costs: nothing while all arms are equal
 
     def regret(name):
-        learner = aw.make_learner(name, graph=graph, horizon=horizon)
+        learner = aw.make_learner(name, graph, horizon=horizon)
         return np.mean([trace.final_regret for trace in aw.play_many(learner, world, horizon, range(4))])
 
     assert regret("tsallis-shannon") < 0.25 * uniform

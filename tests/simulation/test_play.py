@@ -38,7 +38,7 @@ ARRAYS = ("rounds", "pseudo_regret", "clean_regret", "realised_regret", "corrupt
 
 
 def a_learner(name: str = "tsallis-shannon"):
-    return make_learner(name, graph=GRAPHS[name])
+    return make_learner(name, GRAPHS[name])
 
 
 def bits(trace) -> dict[str, str]:
@@ -225,7 +225,7 @@ def test_no_seed_takes_a_fresh_one_and_says_which():
 
 
 def test_a_run_of_one_round_and_a_world_of_one_arm_can_be_played():
-    learner = make_learner("tsallis-shannon", graph=aw.graphs.bandit(1))
+    learner = make_learner("tsallis-shannon", aw.graphs.bandit(1))
     for world in (stochastic([0.5]), corrupted(recorded([[0.25]]), 1)):
         trace = play(learner, world, 1)
         assert (trace.final_regret, trace.counts.tolist(), trace.rounds.tolist()) == (0.0, [1], [1])

@@ -120,7 +120,7 @@ def test_a_reactive_world_punishes_the_last_choice():
 
 
 def test_a_learner_of_the_package_can_meet_a_reactive_world():
-    learner = make_learner("tsallis-shannon", graph=aw.graphs.disjoint_cliques(2, 3))
+    learner = make_learner("tsallis-shannon", aw.graphs.disjoint_cliques(2, 3))
     world = Punisher()
     trace = play(learner, world, 60, seed=1)
     assert trace.counts.sum() == 60

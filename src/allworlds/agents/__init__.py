@@ -1,5 +1,6 @@
 """A learner with a memory, for a person or a service."""
 
-from allworlds.agents.agent import Agent, Decision
+from allworlds.agents.agent import Agent
+from allworlds.agents.reports import Decision
 
 __all__ = ["Agent", "Decision"]

@@ -1,4 +1,4 @@
-"""Saved agents on disk: versioned, checksummed, written whole or not at all, never pickled.
+"""Saved agents on disk: versioned, checksummed, written whole or not at all, without pickle.
 
 ``.json`` holds everything as text; doubles are written so that they read back to the same bits. ``.npz`` holds
 the arrays in binary and the rest as JSON inside; for many arms it is smaller and faster. Both carry a SHA-256
@@ -7,12 +7,10 @@ of their contents, so a file that was cut short or edited is noticed before anyt
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import io
 import json
 import os
-import secrets
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from allworlds.foundation.errors import InvalidParameter, InvalidState
+from allworlds.foundation.files import write_atomic
 
 FORMAT = "allworlds agent"
 VERSION = 3
-"""Raised when a file of the old version could no longer be read rightly."""
+"""Raised when files of the version before can no longer be read."""
 
 
 def as_path(path: object) -> Path:
@@ -34,38 +33,15 @@ def as_path(path: object) -> Path:
 
 
 def write_file(path: Path, data: dict[str, Any]) -> None:
-    """Write ``data``, a tree of plain values and arrays, under a temporary name, sync it and rename it."""
-    suffix = _suffix(path)
-    content = _to_json(data) if suffix == ".json" else _to_npz(data)
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.part")
+    """Write ``data``, a tree of plain values and arrays."""
+    content = _to_json(data) if _suffix(path) == ".json" else _to_npz(data)
     try:
-        handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)  # the umask decides who may read
-    except OSError as error:
-        raise InvalidParameter(f"cannot write to {path.parent}: {error.strerror}; choose another directory") from None
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-        _sync_directory(path.parent)
+        write_atomic(path, content)
     except OSError as error:
         raise InvalidParameter(
-            f"cannot write {path}: {error.strerror or error}; the old file, if any, is untouched"
+            f"cannot write to {path}: {error.strerror or error}; the old file, if any, is untouched; choose another "
+            "directory"
         ) from None
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(temporary)
-
-
-def _sync_directory(directory: Path) -> None:
-    """Make the new name durable too, where directories can be synced."""
-    with contextlib.suppress(OSError):
-        handle = os.open(directory, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
 
 
 def read_file(path: Path) -> dict[str, Any]:
@@ -81,7 +57,7 @@ def read_file(path: Path) -> dict[str, Any]:
         raise InvalidState(f"{path}: {error}") from None
     except Exception:  # a damaged archive can raise nearly anything before its checksum is reached
         raise InvalidState(
-            f"{path} is no saved agent, or it was cut short; restore it from a copy that agent.save wrote"
+            f"{path} is not a saved agent, or it was cut short; restore it from a copy that agent.save wrote"
         ) from None
 
 
@@ -92,15 +68,15 @@ def _suffix(path: Path) -> str:
 
 
 def _to_json(data: dict[str, Any]) -> bytes:
-    text = json.dumps(data, default=_as_list, allow_nan=False)
-    return _dump({"sha256": hashlib.sha256(text.encode()).hexdigest(), "agent": json.loads(text)})
+    text = json.dumps(data, default=np.ndarray.tolist, allow_nan=False)
+    return _dump({"sha256": _digest(text, {}), "agent": json.loads(text)})
 
 
 def _from_json(content: bytes) -> dict[str, Any]:
     outer = json.loads(content)
     _check_header(outer)
     text = json.dumps(outer["agent"], allow_nan=False)
-    _check_sum(outer["sha256"], text.encode())
+    _check_sum(outer["sha256"], _digest(text, {}))
     agent: dict[str, Any] = outer["agent"]
     return agent
 
@@ -114,7 +90,7 @@ def _to_npz(data: dict[str, Any]) -> bytes:
         return {"array": name}
 
     text = json.dumps(data, default=keep, allow_nan=False)
-    header = _dump({"sha256": _npz_sum(text, arrays), "agent": json.loads(text)})
+    header = _dump({"sha256": _digest(text, arrays), "agent": json.loads(text)})
     buffer = io.BytesIO()
     arrays["header"] = np.frombuffer(header, dtype=np.uint8)
     np.savez(buffer, **arrays)  # type: ignore[arg-type]
@@ -127,8 +103,7 @@ def _from_npz(content: bytes) -> dict[str, Any]:
     outer = json.loads(arrays.pop("header").tobytes())
     _check_header(outer)
     text = json.dumps(outer["agent"], allow_nan=False)
-    if outer["sha256"] != _npz_sum(text, arrays):
-        raise InvalidState("the checksum is wrong: the file was damaged or edited; restore it from a copy")
+    _check_sum(outer["sha256"], _digest(text, arrays))
 
     def put_back(value: dict[str, Any]) -> Any:
         return arrays[value["array"]] if list(value) == ["array"] else value
@@ -137,7 +112,7 @@ def _from_npz(content: bytes) -> dict[str, Any]:
     return agent
 
 
-def _npz_sum(text: str, arrays: dict[str, NDArray[Any]]) -> str:
+def _digest(text: str, arrays: dict[str, NDArray[Any]]) -> str:
     digest = hashlib.sha256(text.encode())
     for name in sorted(arrays):
         array = np.ascontiguousarray(arrays[name])
@@ -155,7 +130,7 @@ def _dump(body: dict[str, Any]) -> bytes:
 
 def _check_header(outer: Any) -> None:
     if not isinstance(outer, dict) or outer.get("format") != FORMAT:
-        raise InvalidState("this is no saved agent; agent.save writes one")
+        raise InvalidState("this is not a saved agent; agent.save writes one")
     if outer.get("version") != VERSION:
         raise InvalidState(
             f"the file is of version {outer.get('version')!r}, written by "
@@ -164,10 +139,6 @@ def _check_header(outer: Any) -> None:
         )
 
 
-def _check_sum(expected: str, content: bytes) -> None:
-    if hashlib.sha256(content).hexdigest() != expected:
+def _check_sum(written: str, found: str) -> None:
+    if written != found:
         raise InvalidState("the checksum is wrong: the file was damaged or edited; restore it from a copy")
-
-
-def _as_list(array: Any) -> Any:
-    return array.tolist()

@@ -27,8 +27,7 @@ from allworlds.covers import CliqueCover, clique_cover
 from allworlds.foundation.errors import AllWorldsError, InvalidParameter
 from allworlds.foundation.specs import PATHS, parse_spec
 from allworlds.graphs.by_name import graph_spec, make_graph
-from allworlds.learners import Learner
-from allworlds.learners.by_name import learner_of
+from allworlds.learners import Learner, make_learner
 from allworlds.worlds import World
 from allworlds.worlds.by_name import make_world
 
@@ -101,7 +100,7 @@ class SpecCache:
         """The learner on the cover of the graph."""
         key = graph, learner, horizon
         if key not in self._learners:
-            self._learners[key] = learner_of(learner, self.cover(graph)[0], horizon)
+            self._learners[key] = make_learner(learner, self.cover(graph)[0], horizon)
         return self._learners[key]
 
     def _placed(self, spec: str) -> str:

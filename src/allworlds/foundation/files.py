@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -32,7 +33,7 @@ def write_atomic(path: Path, content: bytes) -> None:
 
     Write to a file beside it, sync, rename, sync the folder.
     """
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    part = path.with_name(f".{path.name}.{secrets.token_hex(8)}.part")  # threads may write the same file
     try:
         with part.open("wb") as file:
             file.write(content)

@@ -9,8 +9,10 @@ A spec is a name, and after a colon its arguments, by place or by key:
     stochastic:means=0.1/0.5/0.5    a list by key
     file:my/graph.txt               a path, taken as it is
 
-This file knows the grammar and how to answer mistakes. What the names stand for is written down in the rooms that own
-them, as tables of :class:`Recipe`: ``graphs/by_name.py``, ``worlds/by_name.py``.
+A spec is text at the edge and a :class:`Spec` inside; functions that take one take the other. This file knows the
+grammar and how to answer mistakes. What the names stand for is written down in the rooms that own them, each as a
+:class:`Registry` with one :class:`Recipe` a name: ``graphs/by_name.py``, ``worlds/by_name.py``,
+``learners/__init__.py``.
 """
 
 from __future__ import annotations
@@ -19,14 +21,13 @@ import difflib
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generic, Literal, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from allworlds.foundation.errors import InvalidParameter
 
 Scalar: TypeAlias = int | float | bool | str
 Value: TypeAlias = Scalar | tuple[Scalar, ...]
 Kind = Literal["integer", "number", "flag", "word", "integers", "numbers", "path"]
-Made = TypeVar("Made")
 
 PATHS = ("cover", "file", "recorded")
 """Names whose argument is a path, taken as it is."""
@@ -65,34 +66,81 @@ class Spec:
 
 
 @dataclass(frozen=True)
-class Recipe(Generic[Made]):
+class Recipe:
     """What one name stands for: a function and the arguments that a spec may give it."""
 
     name: str
-    make: Callable[..., Made]
+    make: Callable[..., Any]
     line: str
     """What it is, for people."""
     example: str
     takes: Mapping[str, Kind] = field(default_factory=dict)
-    """The keys it knows; values that come by place fill them in this order."""
+    """The keys it knows; values without a key fill them in this order."""
     needs: tuple[str, ...] = ()
     """The keys that must be given."""
     gathers: str | None = None
-    """The key that takes all values that come by place, as a list."""
+    """The key that takes all values without a key, as a list."""
+    open: bool = False
+    """Whether other keys are handed on unchecked, for ``make`` to judge."""
     form: str = ""
     """How it is written, with capitals where values go."""
 
 
-def parse_spec(text: str) -> Spec:
-    """Read a spec, or say where it goes wrong.
+Entry = TypeVar("Entry", bound=Recipe)
+
+
+class Registry(dict[str, Entry]):
+    """Recipes by name, in the order in which they are listed; ``what`` they make goes into the sentences.
+
+    >>> rows = Registry("list", Recipe("row", lambda n: [0] * n, "zeros", "row:3", {"n": "integer"}, ("n",)))
+    >>> rows.build("row:3")
+    [0, 0, 0]
+    """
+
+    def __init__(self, what: str, *recipes: Entry) -> None:
+        super().__init__({recipe.name: recipe for recipe in recipes})
+        self.what = what
+
+    def find(self, spec: str | Spec) -> Entry:
+        """The recipe of a spec; raise InvalidParameter with the nearest names if there is none."""
+        return self[nearest(parse_spec(spec).name, self, self.what, f"allworlds {self.what}s")]
+
+    def build(self, spec: str | Spec, **given: Any) -> Any:
+        """Make what a spec names, with ``given`` arguments from the caller.
+
+        Arguments are checked against the recipe first, so an error that ``make`` raises is its own.
+        """
+        spec = parse_spec(spec)
+        recipe = self.find(spec)
+        arguments = _by_place(spec, recipe)
+        for key, value in spec.options.items():
+            if not recipe.open:
+                nearest(key, recipe.takes, f"option of {spec.name}:")
+            if key in arguments:
+                raise InvalidParameter(f"'{spec}' gives {key} by place and by key; give it once")
+            arguments[key] = value
+        missing = [key for key in recipe.needs if key not in arguments]
+        if missing:
+            raise InvalidParameter(
+                f"'{spec}' lacks {' and '.join(missing)}; expected {self.what}s such as '{recipe.example}'"
+            )
+        for key in arguments.keys() & recipe.takes.keys():
+            arguments[key] = _checked(spec, key, arguments[key], recipe.takes[key])
+        return recipe.make(**given, **arguments)
+
+
+def parse_spec(text: str | Spec) -> Spec:
+    """Read a spec, or say where it goes wrong; one that was read before is returned as it is.
 
     >>> parse_spec("disjoint-cliques:10x10").positional
     ((10, 10),)
     >>> parse_spec("stochastic:means=0.1/0.5").options["means"]
     (0.1, 0.5)
     """
+    if isinstance(text, Spec):
+        return text
     if not isinstance(text, str):
-        raise InvalidParameter(f"a spec is text, such as 'disjoint-cliques:10x10', but {text!r} came")
+        raise InvalidParameter(f"spec is {text!r}; expected text such as 'disjoint-cliques:10x10'")
     name, colon, rest = text.strip().partition(":")
     if not NAME.fullmatch(name):
         raise InvalidParameter(f"{text!r} does not begin with a name; expected one such as 'disjoint-cliques:10x10'")
@@ -120,29 +168,6 @@ def parse_spec(text: str) -> Spec:
     return Spec(name, tuple(positional), options)
 
 
-def build(spec: Spec, recipes: Mapping[str, Recipe[Made]], what: str, listed: str = "", **given: Any) -> Made:
-    """Make what a spec names, with ``given`` arguments from the caller; ``what`` it is goes into the sentences.
-
-    ``listed`` is the command that lists all names, if there is one.
-
-    >>> recipes = {"row": Recipe("row", lambda n: [0] * n, "zeros", "row:3", {"n": "integer"}, ("n",))}
-    >>> build(parse_spec("row:3"), recipes, "list")
-    [0, 0, 0]
-    """
-    recipe = recipes[nearest(spec.name, recipes, what, listed)]
-    arguments = _by_place(spec, recipe)
-    for key, value in spec.options.items():
-        nearest(key, recipe.takes, f"option of {spec.name}:")
-        if key in arguments:
-            raise InvalidParameter(f"'{spec}' gives {key} by place and by key; give it once")
-        arguments[key] = value
-    missing = [key for key in recipe.needs if key not in arguments]
-    if missing:
-        raise InvalidParameter(f"'{spec}' lacks {' and '.join(missing)}; expected {what}s such as '{recipe.example}'")
-    checked = {key: _checked(spec, key, value, recipe.takes[key]) for key, value in arguments.items()}
-    return recipe.make(**given, **checked)
-
-
 def nearest(name: str, known: Iterable[str], what: str, listed: str = "") -> str:
     """``name`` itself if it is known, else an error that lists the nearest names, and all if none is near.
 
@@ -164,8 +189,8 @@ def nearest(name: str, known: Iterable[str], what: str, listed: str = "") -> str
     raise InvalidParameter(f"there is no {what} {name!r}; there are {', '.join(names)}")
 
 
-def _by_place(spec: Spec, recipe: Recipe[Any]) -> dict[str, Value]:
-    """The values that came by place, under their keys; ``2x5`` fills two places."""
+def _by_place(spec: Spec, recipe: Recipe) -> dict[str, Any]:
+    """The values without a key, under their keys; ``2x5`` fills two places."""
     places: list[Scalar] = []
     for value in spec.positional:
         places += value if isinstance(value, tuple) else [value]
@@ -180,7 +205,7 @@ def _by_place(spec: Spec, recipe: Recipe[Any]) -> dict[str, Value]:
 
 
 def _checked(spec: Spec, key: str, value: Value, kind: Kind) -> Any:
-    """The value as its kind wants it, or a sentence that says what was expected."""
+    """The value as its kind wants it; raise InvalidParameter if it does not fit."""
     if kind in ("integers", "numbers"):
         members = value if isinstance(value, tuple) else (value,)
         if all(_fits(member, kind[:-1]) for member in members):
@@ -213,7 +238,7 @@ def _scalar(text: str) -> Scalar:
             number = read(text)
         except ValueError:
             continue
-        if "_" not in text and abs(number) < float("inf"):  # nan and inf stay words, and are refused as numbers
+        if "_" not in text and abs(number) < float("inf"):  # nan and inf stay words, which are not numbers
             return number
     return {"true": True, "false": False}.get(text, text)
 

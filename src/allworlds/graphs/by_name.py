@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from allworlds.foundation.errors import InvalidParameter
-from allworlds.foundation.specs import Kind, Recipe, Spec, build, parse_spec
+from allworlds.foundation.specs import Kind, Recipe, Registry, Spec, parse_spec
 from allworlds.graphs import families
 from allworlds.graphs.files import read_graph, read_graph_of_cover
 from allworlds.graphs.graph import FeedbackGraph
@@ -13,7 +13,7 @@ from allworlds.graphs.graph import FeedbackGraph
 COUNT: dict[str, Kind] = {"n": "integer"}
 
 
-def make_graph(spec: str) -> FeedbackGraph:
+def make_graph(spec: str | Spec) -> FeedbackGraph:
     """The graph that a spec names; see :mod:`allworlds.foundation.specs` for the grammar.
 
     >>> make_graph("disjoint-cliques:1,2,4")
@@ -21,17 +21,17 @@ def make_graph(spec: str) -> FeedbackGraph:
     >>> make_graph("lu-gadgets").n_arms
     30
     """
-    return build(graph_spec(spec), GRAPHS, "graph", "allworlds graphs")
+    graph: FeedbackGraph = GRAPHS.build(graph_spec(spec))
+    return graph
 
 
-def graph_spec(text: str) -> Spec:
-    """The spec of a graph; a bare path is no spec, and the error says how a file is named.
+def graph_spec(text: str | Spec) -> Spec:
+    """The spec of a graph; raise InvalidParameter for a bare path, and say how a file is named.
 
     >>> str(graph_spec("grid:5x6"))
     'grid:5x6'
     """
-    name = text.partition(":")[0] if isinstance(text, str) else ""
-    if any(mark in name for mark in "./\\"):
+    if isinstance(text, str) and any(mark in text.partition(":")[0] for mark in "./\\"):
         raise InvalidParameter(
             f"{text!r} looks like a path; file:{text.strip()} reads a graph from a file (edges, GraphML, METIS, CSV)"
         )
@@ -50,121 +50,119 @@ def _cliques(
     return families.disjoint_cliques(list(sizes)) if sizes else families.disjoint_cliques(n_cliques or 0, size)
 
 
-GRAPHS: dict[str, Recipe[FeedbackGraph]] = {
-    recipe.name: recipe
-    for recipe in (
-        Recipe(
-            "disjoint-cliques",
-            _cliques,
-            "groups of arms that see each other; a list gives each group's size",
-            "disjoint-cliques:10x10",
-            {"n_cliques": "integer", "size": "integer", "sizes": "integers"},
-            gathers="sizes",
-            form="disjoint-cliques:CLIQUESxSIZE or disjoint-cliques:SIZE,SIZE,...",
-        ),
-        Recipe("bandit", families.bandit, "an arm sees only itself", "bandit:10", COUNT, ("n",), form="bandit:ARMS"),
-        Recipe(
-            "full-information",
-            families.full_information,
-            "everyone sees everyone",
-            "full-information:30",
-            COUNT,
-            ("n",),
-            form="full-information:ARMS",
-        ),
-        Recipe("star", families.star, "arm 0 sees all and is seen by all", "star:10", COUNT, ("n",), form="star:ARMS"),
-        Recipe("path", families.path, "arms in a row", "path:10", COUNT, ("n",), form="path:ARMS"),
-        Recipe("cycle", families.cycle, "arms in a ring", "cycle:5", COUNT, ("n",), form="cycle:ARMS"),
-        Recipe(
-            "grid",
-            families.grid,
-            "arms on a board",
-            "grid:5x6",
-            {"rows": "integer", "columns": "integer"},
-            ("rows", "columns"),
-            form="grid:ROWSxCOLUMNS",
-        ),
-        Recipe(
-            "lu-gadgets",
-            families.lu_gadgets,
-            "30 arms whose cliques outnumber independent sets",
-            "lu-gadgets",
-            form="lu-gadgets",
-        ),
-        Recipe(
-            "mycielski-complement",
-            families.mycielski_complement,
-            "no three arms apart, yet many cliques: the worst case for covers",
-            "mycielski-complement:4",
-            {"k": "integer"},
-            ("k",),
-            form="mycielski-complement:K",
-        ),
-        Recipe(
-            "erdos-renyi",
-            families.erdos_renyi,
-            "every two arms see each other with probability p",
-            "erdos-renyi:30,p=0.4,seed=1",
-            {"n": "integer", "p": "number", "seed": "integer"},
-            ("n", "p", "seed"),
-            form="erdos-renyi:ARMS,p=P,seed=SEED",
-        ),
-        Recipe(
-            "stochastic-blocks",
-            families.stochastic_blocks,
-            "communities, dense inside and sparse between",
-            "stochastic-blocks:10,10,10,p_in=0.9,p_out=0.05,seed=1",
-            {"sizes": "integers", "p_in": "number", "p_out": "number", "seed": "integer"},
-            ("sizes", "p_in", "p_out", "seed"),
-            gathers="sizes",
-            form="stochastic-blocks:SIZE,SIZE,...,p_in=P,p_out=P,seed=SEED",
-        ),
-        Recipe(
-            "random-interval",
-            families.random_interval,
-            "intervals of one length that meet",
-            "random-interval:40,length=0.1,seed=1",
-            {"n": "integer", "length": "number", "seed": "integer"},
-            ("n", "length", "seed"),
-            form="random-interval:ARMS,length=LENGTH,seed=SEED",
-        ),
-        Recipe(
-            "random-unit-disk",
-            families.random_unit_disk,
-            "points of the unit square at most a radius apart",
-            "random-unit-disk:40,radius=0.2,seed=1",
-            {"n": "integer", "radius": "number", "seed": "integer"},
-            ("n", "radius", "seed"),
-            form="random-unit-disk:ARMS,radius=RADIUS,seed=SEED",
-        ),
-        Recipe(
-            "barabasi-albert",
-            families.barabasi_albert,
-            "arms that link to popular arms",
-            "barabasi-albert:40,m=2,seed=1",
-            {"n": "integer", "m": "integer", "seed": "integer"},
-            ("n", "m", "seed"),
-            form="barabasi-albert:ARMS,m=LINKS,seed=SEED",
-        ),
-        Recipe(
-            "file",
-            read_graph,
-            "GraphML (.graphml, .xml), METIS (.graph, .metis), a matrix (.csv), or else an edge list: two arms a line, "
-            "with a space or a comma between; an arm alone has no neighbours",
-            "file:graph.txt",
-            {"path": "path"},
-            ("path",),
-            form="file:PATH",
-        ),
-        Recipe(
-            "cover",
-            read_graph_of_cover,
-            "the graph of a cover that allworlds cover wrote; a race then uses that cover",
-            "cover:cover.json",
-            {"path": "path"},
-            ("path",),
-            form="cover:PATH",
-        ),
-    )
-}
+GRAPHS = Registry(
+    "graph",
+    Recipe(
+        "disjoint-cliques",
+        _cliques,
+        "groups of arms that see each other; a list gives each group's size",
+        "disjoint-cliques:10x10",
+        {"n_cliques": "integer", "size": "integer", "sizes": "integers"},
+        gathers="sizes",
+        form="disjoint-cliques:CLIQUESxSIZE or disjoint-cliques:SIZE,SIZE,...",
+    ),
+    Recipe("bandit", families.bandit, "an arm sees only itself", "bandit:10", COUNT, ("n",), form="bandit:ARMS"),
+    Recipe(
+        "full-information",
+        families.full_information,
+        "everyone sees everyone",
+        "full-information:30",
+        COUNT,
+        ("n",),
+        form="full-information:ARMS",
+    ),
+    Recipe("star", families.star, "arm 0 sees all and is seen by all", "star:10", COUNT, ("n",), form="star:ARMS"),
+    Recipe("path", families.path, "arms in a row", "path:10", COUNT, ("n",), form="path:ARMS"),
+    Recipe("cycle", families.cycle, "arms in a ring", "cycle:5", COUNT, ("n",), form="cycle:ARMS"),
+    Recipe(
+        "grid",
+        families.grid,
+        "arms on a board",
+        "grid:5x6",
+        {"rows": "integer", "columns": "integer"},
+        ("rows", "columns"),
+        form="grid:ROWSxCOLUMNS",
+    ),
+    Recipe(
+        "lu-gadgets",
+        families.lu_gadgets,
+        "30 arms whose cliques outnumber independent sets",
+        "lu-gadgets",
+        form="lu-gadgets",
+    ),
+    Recipe(
+        "mycielski-complement",
+        families.mycielski_complement,
+        "no three arms apart, yet many cliques: the worst case for covers",
+        "mycielski-complement:4",
+        {"k": "integer"},
+        ("k",),
+        form="mycielski-complement:K",
+    ),
+    Recipe(
+        "erdos-renyi",
+        families.erdos_renyi,
+        "every two arms see each other with probability p",
+        "erdos-renyi:30,p=0.4,seed=1",
+        {"n": "integer", "p": "number", "seed": "integer"},
+        ("n", "p", "seed"),
+        form="erdos-renyi:ARMS,p=P,seed=SEED",
+    ),
+    Recipe(
+        "stochastic-blocks",
+        families.stochastic_blocks,
+        "communities, dense inside and sparse between",
+        "stochastic-blocks:10,10,10,p_in=0.9,p_out=0.05,seed=1",
+        {"sizes": "integers", "p_in": "number", "p_out": "number", "seed": "integer"},
+        ("sizes", "p_in", "p_out", "seed"),
+        gathers="sizes",
+        form="stochastic-blocks:SIZE,SIZE,...,p_in=P,p_out=P,seed=SEED",
+    ),
+    Recipe(
+        "random-interval",
+        families.random_interval,
+        "intervals of one length that meet",
+        "random-interval:40,length=0.1,seed=1",
+        {"n": "integer", "length": "number", "seed": "integer"},
+        ("n", "length", "seed"),
+        form="random-interval:ARMS,length=LENGTH,seed=SEED",
+    ),
+    Recipe(
+        "random-unit-disk",
+        families.random_unit_disk,
+        "points of the unit square at most a radius apart",
+        "random-unit-disk:40,radius=0.2,seed=1",
+        {"n": "integer", "radius": "number", "seed": "integer"},
+        ("n", "radius", "seed"),
+        form="random-unit-disk:ARMS,radius=RADIUS,seed=SEED",
+    ),
+    Recipe(
+        "barabasi-albert",
+        families.barabasi_albert,
+        "arms that link to popular arms",
+        "barabasi-albert:40,m=2,seed=1",
+        {"n": "integer", "m": "integer", "seed": "integer"},
+        ("n", "m", "seed"),
+        form="barabasi-albert:ARMS,m=LINKS,seed=SEED",
+    ),
+    Recipe(
+        "file",
+        read_graph,
+        "GraphML (.graphml, .xml), METIS (.graph, .metis), a matrix (.csv), or else an edge list: two arms a line, "
+        "with a space or a comma between; an arm alone has no neighbours",
+        "file:graph.txt",
+        {"path": "path"},
+        ("path",),
+        form="file:PATH",
+    ),
+    Recipe(
+        "cover",
+        read_graph_of_cover,
+        "the graph of a cover that allworlds cover wrote; a race then uses that cover",
+        "cover:cover.json",
+        {"path": "path"},
+        ("path",),
+        form="cover:PATH",
+    ),
+)
 """The graphs by name, in the order in which they are listed."""

@@ -27,12 +27,10 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.covers import CliqueCover
-from allworlds.covers.cover import check_cover
 from allworlds.foundation.checks import real, whole
 from allworlds.kernels.jit import lean_jit
-from allworlds.learners.base import Learner
-from allworlds.learners.dispatch import Visibility, graph_visibility, register_kernels
+from allworlds.learners.base import Learner, Ticket
+from allworlds.learners.dispatch import Visibility, register_kernels
 
 FIRST_ACCURACY = 0.25
 
@@ -64,21 +62,12 @@ class State(NamedTuple):
     rates: Rates
 
 
-class Ticket(NamedTuple):
-    """One choice; a sample needs no more, and a late one serves the phase in which it comes."""
-
-    arm: int
-    probability: float
-    round: int
-
-
 @dataclass(frozen=True)
-class AAEAlphaSample(Learner):
+class AAEAlphaSample(Learner[State, Ticket]):
     """Action elimination by AlphaSample; ``scale`` multiplies the lengths of the phases, 1 as published.
 
-    >>> from allworlds.covers import clique_cover
     >>> from allworlds.graphs import disjoint_cliques
-    >>> learner = AAEAlphaSample(clique_cover(disjoint_cliques(2, 2)), horizon=1000)
+    >>> learner = AAEAlphaSample(disjoint_cliques(2, 2), horizon=1000)
     >>> state = learner.init()
     >>> ticket = learner.draw(state, 0.9, 0.0)
     >>> ticket.arm, learner.observes(ticket.arm)
@@ -89,16 +78,13 @@ class AAEAlphaSample(Learner):
     """
 
     name: ClassVar[str] = "aae-alphasample"
-    ticket_class: ClassVar[type] = Ticket
     saved: ClassVar[tuple[str, ...]] = ("sums", "active", "waiting", "place", "clock")
 
-    cover: CliqueCover
     horizon: int
     scale: float = 1.0
 
     def __post_init__(self) -> None:
-        """Refuse what is no cover or no number."""
-        check_cover(self.cover)
+        super().__post_init__()
         object.__setattr__(self, "horizon", whole("horizon", self.horizon))
         object.__setattr__(self, "scale", real("scale", self.scale, above=0))
 
@@ -112,7 +98,7 @@ class AAEAlphaSample(Learner):
             waiting=np.arange(n),
             place=np.arange(n),
             clock=np.array([1.0, FIRST_ACCURACY, phase_length(length, FIRST_ACCURACY), n, n]),
-            visibility=graph_visibility(self.graph),
+            visibility=self.visibility,
             rates=Rates(length),
         )
 
@@ -206,9 +192,4 @@ def phase_length(length: float, accuracy: float) -> float:
     return max(1.0, float(np.ceil(length / (accuracy * accuracy))))
 
 
-def visibility_of(state: State) -> Visibility:
-    """An arm shows its neighbours."""
-    return state.visibility
-
-
-register_kernels(State, draw, update, visibility_of)
+register_kernels(State, draw, update)

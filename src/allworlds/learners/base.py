@@ -1,13 +1,13 @@
 """What every learner is: a frozen configuration, an explicit state, and a few functions on it.
 
 A learner file has one shape. The idea in a paragraph; ``State``, what the next round needs, with a ``clock`` whose
-first number is the coming round; ``Ticket``, what the estimate of one choice needs; the class that a user meets, with
-``init``; the kernels ``draw`` and ``update``; and :func:`~allworlds.learners.dispatch.register_kernels`, which tells
-the compiled loop about them. Who has read one can read all.
+first number is the coming round; its own ticket, if the estimate of a choice needs more than a :class:`Ticket`; the
+class that a user meets, with ``init``; the kernels ``draw`` and ``update``; and
+:func:`~allworlds.learners.dispatch.register_kernels`, which tells the compiled loop about them.
 
 - ``init()`` makes the state before the first round.
 - ``draw(state, first, second)`` chooses an arm from two uniforms and returns a *ticket*: all that the estimate of
-  this choice will need, however late its outcome comes. Drawing changes nothing.
+  this choice will need, however late its outcome arrives. Drawing changes nothing.
 - ``update(state, ticket, losses)`` learns from the losses of ``observes(ticket.arm)``, in that order, in place.
 """
 
@@ -15,93 +15,140 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import fields
-from typing import Any, ClassVar
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.covers import CliqueCover
-from allworlds.foundation.checks import index, whole
-from allworlds.foundation.errors import InvalidState
+from allworlds.covers import CliqueCover, clique_cover
+from allworlds.foundation.checks import whole
+from allworlds.foundation.errors import InvalidParameter, InvalidState
 from allworlds.graphs import FeedbackGraph
 from allworlds.learners import dispatch
+from allworlds.learners.dispatch import Shows, Visibility, visibility_of
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    StateT = TypeVar("StateT", default=Any)
+    TicketT = TypeVar("TicketT", default=Any)
+else:  # defaults of type variables are new in Python 3.13; a bare ``Learner`` is one of any state
+    from typing import TypeVar
+
+    StateT, TicketT = TypeVar("StateT"), TypeVar("TicketT")
 
 
-class Learner(ABC):
+class Ticket(NamedTuple):
+    """One choice, with all that most estimates need; a learner that needs more has a ticket with more fields."""
+
+    arm: int
+    probability: float
+    round: int
+
+
+@dataclass(frozen=True)
+class Learner(ABC, Generic[StateT, TicketT]):
     """A way to choose and to learn; it holds no state, so one learner serves many runs.
 
-    A subclass is a frozen dataclass whose first field is ``cover`` and whose other fields are plain values.
+    A subclass that is configured by more than the graph is a frozen dataclass too; its fields are plain values.
     """
 
     name: ClassVar[str]
-    """The name it is saved and listed under."""
-    has_cliques: ClassVar[bool] = False
-    """Whether it keeps a probability for each clique of the cover."""
+    """The name it is saved under."""
+    shows: ClassVar[Shows] = "neighbours"
+    """What it is shown after a choice; "everything" is for a line drawn beside the learners, not for a rival."""
+    takes_cover: ClassVar[bool] = False
+    """Whether a cover may stand in for the graph."""
     exact_probability: ClassVar[bool] = True
     """False where the probability of a choice has no closed form: tickets say NaN, ``distribution`` estimates."""
-    sees_everything: ClassVar[bool] = False
-    """True for a line drawn beside the learners: it takes all losses, whatever the graph shows."""
-    ticket_class: ClassVar[type]
-    """The class of its tickets, whose first fields are ``arm`` and ``probability``."""
+    ticket_class: ClassVar[type] = Ticket
     saved: ClassVar[tuple[str, ...]]
     """The fields of the state that change: what is saved of it."""
-
     scratch: ClassVar[tuple[str, ...]] = ()
     """The fields of the state in which nothing lasts: room that kernels compute in."""
+    logged: ClassVar[tuple[str, ...]] = ()
+    """The fields of a ticket that are worth logging beside its arm, probability and round."""
 
-    cover: CliqueCover
-    """How the arms are grouped; a learner that needs no groups keeps it for its graph."""
+    graph: FeedbackGraph
+    """Who sees whom."""
 
-    @property
-    def graph(self) -> FeedbackGraph:
-        """Who sees whom."""
-        return self.cover.graph
+    def __post_init__(self) -> None:
+        if not isinstance(self.graph, FeedbackGraph):
+            kind = type(self.graph).__name__
+            raise InvalidParameter(f"graph is a {kind}; expected a FeedbackGraph; cover.graph is that of a cover")
 
     @property
     def n_arms(self) -> int:
-        """How many arms there are."""
+        """The number of arms."""
         return self.graph.n_arms
 
     @property
+    def n_cliques(self) -> int:
+        """The number of cliques that it keeps a probability for; most learners keep none."""
+        return 0
+
+    @property
     def title(self) -> str:
-        """What it is called in tables."""
+        """Its name in tables."""
         return self.name
 
-    @abstractmethod
-    def init(self) -> Any:
-        """The state before the first round."""
-
-    @abstractmethod
-    def distribution(self, state: Any) -> NDArray[np.float64]:
-        """(N,) the probability of each arm in the coming round."""
-
-    def draw(self, state: Any, first: float, second: float) -> Any:
-        """Choose an arm by two uniforms in [0, 1); return its ticket and change nothing."""
-        return dispatch.draw(state, first, second)
-
-    def update(self, state: Any, ticket: Any, losses: NDArray[np.float64]) -> None:
-        """Learn the losses, in [0, 1], of the arms that ``ticket.arm`` observes."""
-        dispatch.update(state, ticket, losses)
+    @cached_property
+    def visibility(self) -> Visibility:
+        """The arms that each arm shows to this learner, as kernels take them."""
+        return visibility_of(self.graph, self.shows)
 
     def observes(self, arm: int) -> NDArray[np.int64]:
         """The arms whose losses ``update`` takes after ``arm`` was chosen, sorted."""
-        return self.graph.sees(arm)
+        where, starts, order = self.visibility
+        return order[starts[where[arm]] : starts[where[arm] + 1]]
 
-    def round(self, state: Any) -> int:
+    @abstractmethod
+    def init(self) -> StateT:
+        """The state before the first round."""
+
+    def distribution(self, state: StateT) -> NDArray[np.float64]:
+        """(N,) the probability of each arm in the coming round."""
+        distribution: NDArray[np.float64] = state.distribution.copy()  # type: ignore[attr-defined]
+        return distribution
+
+    def draw(self, state: StateT, first: float, second: float) -> TicketT:
+        """Choose an arm by two uniforms in [0, 1); return its ticket and change nothing."""
+        return self.keep(state, dispatch.draw(state, first, second))
+
+    def update(self, state: StateT, ticket: TicketT, losses: NDArray[np.float64]) -> None:
+        """Learn the losses, in [0, 1], of the arms that ``ticket.arm`` observes."""
+        dispatch.update(state, self.recall(state, ticket), losses)
+
+    def keep(self, state: StateT, drawn: Any) -> TicketT:
+        """The ticket of what the kernel drew, with all that the next draw would overwrite in the state."""
+        ticket: TicketT = drawn
+        return ticket
+
+    def recall(self, state: StateT, ticket: TicketT) -> Any:
+        """The inverse of :meth:`keep`: what the kernel takes."""
+        return ticket
+
+    def details(self, ticket: TicketT) -> dict[str, float]:
+        """What is worth logging of a choice beside its arm, probability and round."""
+        return {name: getattr(ticket, name) for name in self.logged}
+
+    def round(self, state: StateT) -> int:
         """The coming round: one plus the number of outcomes learnt."""
-        return int(state.clock[0])
+        return int(state.clock[0])  # type: ignore[attr-defined]
 
-    def regret_bound(self, state: Any) -> float | None:
+    def regret_bound(self, state: StateT) -> float | None:
         """A bound on the expected regret so far, evaluated along the run; None where there is none."""
         bound = float(dispatch.regret_bound(state))
         return None if math.isnan(bound) else bound
 
-    def pack(self, state: Any) -> dict[str, NDArray[Any]]:
+    def pack(self, state: StateT) -> dict[str, NDArray[Any]]:
         """The part of the state that must be saved, bit for bit."""
         return {name: getattr(state, name).copy() for name in self.saved}
 
-    def unpack(self, arrays: dict[str, NDArray[Any]]) -> Any:
+    def unpack(self, arrays: Mapping[str, NDArray[Any]]) -> StateT:
         """The inverse of :meth:`pack`."""
         state = self.init()
         for name in self.saved:
@@ -109,25 +156,93 @@ class Learner(ABC):
             if array.shape != place.shape or not np.isfinite(array).all():
                 raise InvalidState(f"{name} has shape {array.shape}; expected finite numbers, {place.shape}")
             place[...] = array
+        dispatch.resolve(state)
         return state
 
-    def ticket(self, values: list[Any]) -> Any:
-        """A saved ticket, from the list of its fields."""
-        return self.ticket_class(*(_from_plain(value) for value in values))
+    def ticket(self, values: list[Any]) -> TicketT:
+        """A saved ticket, from the list of its fields; raise InvalidState unless a draw could have made it."""
+        ticket = self.ticket_class(*(_from_plain(value) for value in values))
+        self.check_ticket(ticket)
+        made: TicketT = ticket
+        return made
 
     def check_ticket(self, ticket: Any) -> None:
-        """Refuse a loaded ticket that no draw of this learner could have made: kernels check nothing."""
-        index("a ticket's arm", ticket.arm, self.n_arms, error=InvalidState)
+        """Raise InvalidState unless a draw could have made this ticket: kernels check nothing."""
+        if not whole("a ticket's arm", ticket.arm, at_least=0, error=InvalidState) < self.n_arms:
+            raise InvalidState(f"a ticket is for arm {ticket.arm}; expected an arm from 0 to {self.n_arms - 1}")
         whole("a ticket's round", ticket.round, error=InvalidState)
 
     def settings(self) -> dict[str, Any]:
-        """The configuration as plain data, without the cover."""
-        return {field.name: getattr(self, field.name) for field in fields(self) if field.name != "cover"}  # type: ignore[arg-type]
+        """The configuration as plain data, without graph and cover."""
+        names = [each.name for each in fields(self)]
+        return {name: getattr(self, name) for name in names if name not in ("graph", "cover")}
 
     @classmethod
-    def from_settings(cls, cover: CliqueCover, settings: dict[str, Any]) -> Learner:
-        """The inverse of :meth:`settings`."""
-        return cls(cover, **settings)  # type: ignore[call-arg]
+    def from_settings(cls, graph: FeedbackGraph | CliqueCover, settings: dict[str, Any]) -> Self:
+        """The inverse of :meth:`settings`; a learner that takes no cover takes the graph of one."""
+        made: Any = cls
+        learner: Self = made(graph_for(cls, graph), **settings)
+        return learner
+
+
+@dataclass(frozen=True, init=False)
+class CliqueLearner(Learner[StateT, TicketT]):
+    """A learner that plays on the cliques of a cover: drawing an arm shows the losses of its clique.
+
+    It takes a graph, and computes a cover with ``clique_cover(graph)``, or it takes the cover.
+    """
+
+    takes_cover: ClassVar[bool] = True
+
+    graph: FeedbackGraph = field(repr=False, compare=False)
+    cover: CliqueCover
+
+    def __init__(self, graph: FeedbackGraph | CliqueCover) -> None:
+        if not isinstance(graph, FeedbackGraph | CliqueCover):
+            raise InvalidParameter(
+                f"graph is a {type(graph).__name__}; expected a FeedbackGraph or a CliqueCover of one; "
+                "allworlds.clique_cover(graph) computes a cover"
+            )
+        object.__setattr__(self, "cover", clique_cover(graph) if isinstance(graph, FeedbackGraph) else graph)
+        object.__setattr__(self, "graph", self.cover.graph)
+
+    @cached_property
+    def visibility(self) -> Visibility:
+        """An arm shows its clique; its other neighbours are seen but not used."""
+        return Visibility(self.cover.owner, self.cover.starts, self.cover.order)
+
+
+class DividingLearner(Learner[StateT, TicketT]):
+    """A learner that divides each loss by a number noted when the arm was drawn, however late the loss arrives.
+
+    Kernels of a round make no arrays, so ``draw`` writes the divisors into ``state.divisors`` and ``update`` reads them
+    there. A choice that a person holds must outlive the next draw: its ticket, whose third field is ``divisors``, takes
+    a copy along and brings it back.
+    """
+
+    scratch: ClassVar[tuple[str, ...]] = ("divisors",)
+    drawn_class: ClassVar[type] = Ticket
+    """What the kernels hand on: the ticket without the divisors."""
+
+    def keep(self, state: StateT, drawn: Any) -> TicketT:
+        """The ticket with a copy of the divisors."""
+        divisors = state.divisors[: self.observes(drawn.arm).size].copy()  # type: ignore[attr-defined]
+        ticket: TicketT = self.ticket_class(drawn[0], drawn[1], divisors, *drawn[2:])
+        return ticket
+
+    def recall(self, state: StateT, ticket: Any) -> Any:
+        """Put the divisors back."""
+        state.divisors[: ticket.divisors.size] = ticket.divisors  # type: ignore[attr-defined]
+        return self.drawn_class(ticket[0], ticket[1], *ticket[3:])
+
+    def room_for_divisors(self) -> NDArray[np.float64]:
+        """As many places as the arm that shows most."""
+        return np.empty(int(np.diff(self.visibility.starts).max()))
+
+
+def graph_for(kind: type[Learner], graph: FeedbackGraph | CliqueCover) -> FeedbackGraph | CliqueCover:
+    """What a kind of learner takes of a cover: the cover, or else its graph."""
+    return graph.graph if isinstance(graph, CliqueCover) and not kind.takes_cover else graph
 
 
 def _from_plain(value: Any) -> Any:

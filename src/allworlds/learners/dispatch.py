@@ -10,74 +10,73 @@ from __future__ import annotations
 
 import functools
 import math
+import operator
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numba.core import config
 from numba.extending import overload
 from numpy.typing import NDArray
 
+from allworlds.foundation.checks import frozen
 from allworlds.graphs import FeedbackGraph
 from allworlds.graphs.storage import DisjointCliques
 from allworlds.kernels.jit import lean_jit
 
+Shows = Literal["neighbours", "itself", "everything"]
+
 
 class Visibility(NamedTuple):
-    """Which arms an arm shows to the learner: ``order[starts[w]:starts[w + 1]]`` with ``w = where[arm]``."""
+    """Which arms an arm shows to the learner: ``order[starts[w]:starts[w + 1]]`` with ``w = where[arm]``.
+
+    The arrays are read-only, as those of graphs are, so that kernels are compiled for one type.
+    """
 
     where: NDArray[np.int64]
     starts: NDArray[np.int64]
     order: NDArray[np.int64]
 
 
-def graph_visibility(graph: FeedbackGraph) -> Visibility:
-    """All that the graph shows: disjoint cliques by clique, other graphs by arm."""
-    storage = graph._storage
+def visibility_of(graph: FeedbackGraph, shows: Shows) -> Visibility:
+    """What a learner is shown: disjoint cliques are listed by clique, the neighbours in other graphs by arm."""
+    storage, n_arms = graph._storage, graph.n_arms
+    each = frozen(np.arange(n_arms))
+    if shows == "itself":
+        return Visibility(each, frozen(np.arange(n_arms + 1)), each)
+    if shows == "everything":
+        return Visibility(frozen(np.zeros(n_arms, dtype=np.int64)), frozen(np.array([0, n_arms])), each)
     if isinstance(storage, DisjointCliques):
         return Visibility(storage.owner, storage.starts, storage.order)
-    return Visibility(_frozen(np.arange(graph.n_arms)), storage.indptr, storage.indices)
-
-
-def own_visibility(n_arms: int) -> Visibility:
-    """Nothing but the chosen arm: for learners that ignore the graph."""
-    each = _frozen(np.arange(n_arms))
-    return Visibility(each, _frozen(np.arange(n_arms + 1)), each)
-
-
-def full_sight(n_arms: int) -> Visibility:
-    """Everything, whatever is chosen: for the line that a graph cannot reach."""
-    starts = np.array([0, n_arms], dtype=np.int64)
-    return Visibility(_frozen(np.zeros(n_arms, dtype=np.int64)), _frozen(starts), _frozen(np.arange(n_arms)))
-
-
-def _frozen(array: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Read-only, as the arrays of graphs are, so that kernels are compiled for one type of visibility."""
-    array.flags.writeable = False
-    return array
+    return Visibility(each, storage.indptr, storage.indices)
 
 
 @functools.singledispatch
 def draw(state: Any, first: float, second: float) -> Any:
     """Choose an arm by two uniforms; return the ticket, change nothing."""
-    raise TypeError(f"no learner serves a {type(state).__name__}")
+    raise TypeError(f"state is a {type(state).__name__}; expected one that register_kernels knows")
 
 
 @functools.singledispatch
 def update(state: Any, ticket: Any, losses: NDArray[np.float64]) -> None:
     """Learn the losses of the arms that ``ticket.arm`` shows, in the order of ``visibility``."""
-    raise TypeError(f"no learner serves a {type(state).__name__}")
+    raise TypeError(f"state is a {type(state).__name__}; expected one that register_kernels knows")
+
+
+@functools.singledispatch
+def resolve(state: Any) -> None:
+    """Compute what follows from the saved fields of a state; nothing where all fields are saved."""
 
 
 @functools.singledispatch
 def visibility(state: Any) -> Visibility:
     """What each arm shows; asked once, before the loop."""
-    raise TypeError(f"no learner serves a {type(state).__name__}")
+    raise TypeError(f"state is a {type(state).__name__}; expected one that register_kernels knows")
 
 
 @lean_jit
-def _nothing_to_see(state: Any, masses: NDArray[np.float64]) -> None:
-    """No cliques, nothing to write."""
+def _no_masses(state: Any, masses: NDArray[np.float64]) -> None:
+    pass
 
 
 @functools.singledispatch
@@ -87,7 +86,6 @@ def write_clique_masses(state: Any, masses: NDArray[np.float64]) -> None:
 
 @lean_jit
 def _no_bound(state: Any) -> float:
-    """No bound."""
     return math.nan
 
 
@@ -101,27 +99,32 @@ def register_kernels(
     state_class: type,
     draw_kernel: Callable[..., Any],
     update_kernel: Callable[..., None],
-    visibility_of: Callable[..., Visibility],
-    peek_kernel: Callable[..., None] | None = None,
+    resolve_kernel: Callable[..., None] | None = None,
+    *,
+    visibility_of: Callable[..., Visibility] = operator.attrgetter("visibility"),
+    masses_kernel: Callable[..., None] | None = None,
     bound_kernel: Callable[..., float] | None = None,
 ) -> None:
-    """Say which kernels belong to a state; ``visibility_of`` is plain Python.
+    """Say which kernels belong to a state; ``visibility_of`` is plain Python and reads ``state.visibility``.
 
-    ``peek_kernel`` is for learners with cliques, ``bound_kernel`` for those with a bound on their regret so far.
+    ``resolve_kernel`` computes what a state that was saved does not hold, such as the coming round's distribution.
+    ``masses_kernel`` is for learners with cliques, ``bound_kernel`` for those with a bound on their regret so far.
 
     Compiled code called from Python knows a named tuple again by the *name* of its class: two learners whose states
     are both called ``State`` and have fields of the same types would run each other's kernels. So the class is given
     its module's name too.
     """
     state_class.__name__ = f"{state_class.__module__}.{state_class.__qualname__}"
-    see, bound = peek_kernel or _nothing_to_see, bound_kernel or _no_bound
+    masses_of, bound = masses_kernel or _no_masses, bound_kernel or _no_bound
     kernels = {
         draw: draw_kernel,
         update: update_kernel,
         visibility: visibility_of,
-        write_clique_masses: see,
+        write_clique_masses: masses_of,
         regret_bound: bound,
     }
+    if resolve_kernel is not None:
+        kernels[resolve] = resolve_kernel
     for stub, kernel in kernels.items():
         stub.register(state_class, kernel)
     if config.DISABLE_JIT:
@@ -140,8 +143,8 @@ def register_kernels(
         return (lambda state, ticket, losses: update_kernel(state, ticket, losses)) if mine(state) else None
 
     @overload(write_clique_masses)
-    def _peek(state, masses):  # type: ignore[no-untyped-def]
-        return (lambda state, masses: see(state, masses)) if mine(state) else None
+    def _write_clique_masses(state, masses):  # type: ignore[no-untyped-def]
+        return (lambda state, masses: masses_of(state, masses)) if mine(state) else None
 
     @overload(regret_bound)
     def _regret_bound(state):  # type: ignore[no-untyped-def]

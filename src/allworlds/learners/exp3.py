@@ -1,4 +1,4 @@
-"""Exp3: exponential weights for one who sees only what was chosen.
+"""Exp3: exponential weights for a learner that sees only what was chosen.
 
 The idea. Estimate the loss of the chosen arm by dividing it by its probability: right on average, whatever the losses.
 Then follow the leader softly, as Hedge does, on the estimates:
@@ -13,18 +13,14 @@ Theorem 3.1). The graph is ignored beyond the chosen arm.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.covers import CliqueCover
-from allworlds.covers.cover import check_cover
 from allworlds.kernels.jit import lean_jit
-from allworlds.learners.base import Learner
-from allworlds.learners.dispatch import Visibility, own_visibility, register_kernels
-from allworlds.learners.weights import exponential_weights, pick
+from allworlds.learners.base import Learner, Ticket
+from allworlds.learners.dispatch import Shows, Visibility, register_kernels
 
 RAREST = 1e-290
 """A probability below this, which only rounding can draw, is taken for this: the estimate stays finite."""
@@ -35,28 +31,18 @@ class State(NamedTuple):
 
     cumulative_losses: NDArray[np.float64]
     """(N,) ``Lhat``."""
-    weights: NDArray[np.float64]
+    distribution: NDArray[np.float64]
     """(N,) ``p_t`` of the coming round."""
     clock: NDArray[np.float64]
     """(1,) round."""
     visibility: Visibility
 
 
-class Ticket(NamedTuple):
-    """One choice; its estimate needs its probability."""
+class Exp3(Learner[State, Ticket]):
+    """Exp3 without a horizon.
 
-    arm: int
-    probability: float
-    round: int
-
-
-@dataclass(frozen=True)
-class Exp3(Learner):
-    """Exp3 without a horizon; the cover is kept for its graph only.
-
-    >>> from allworlds.covers import clique_cover
     >>> from allworlds.graphs import bandit
-    >>> learner = Exp3(clique_cover(bandit(3)))
+    >>> learner = Exp3(bandit(3))
     >>> state = learner.init()
     >>> ticket = learner.draw(state, 0.5, 0.0)
     >>> ticket.arm, learner.observes(ticket.arm)
@@ -67,32 +53,12 @@ class Exp3(Learner):
     """
 
     name: ClassVar[str] = "exp3"
-    ticket_class: ClassVar[type] = Ticket
+    shows: ClassVar[Shows] = "itself"
     saved: ClassVar[tuple[str, ...]] = ("cumulative_losses", "clock")
-
-    cover: CliqueCover
-
-    def __post_init__(self) -> None:
-        """Refuse what is no cover."""
-        check_cover(self.cover)
 
     def init(self) -> State:
         """No losses, round one."""
-        state = State(np.zeros(self.n_arms), np.empty(self.n_arms), np.array([1.0]), own_visibility(self.n_arms))
-        resolve(state)
-        return state
-
-    def observes(self, arm: int) -> NDArray[np.int64]:
-        """The arm alone."""
-        return np.array([arm])
-
-    def distribution(self, state: State) -> NDArray[np.float64]:
-        """(N,) the probability of each arm in the coming round."""
-        return state.weights.copy()
-
-    def unpack(self, arrays: dict[str, NDArray[np.float64]]) -> State:
-        """The state as it was; the weights are computed again."""
-        state: State = super().unpack(arrays)
+        state = State(np.zeros(self.n_arms), np.empty(self.n_arms), np.array([1.0]), self.visibility)
         resolve(state)
         return state
 
@@ -103,8 +69,8 @@ class Exp3(Learner):
 @lean_jit
 def draw(state: State, first: float, second: float) -> Ticket:
     """Draw ``I_t`` from ``p_t``."""
-    arm = pick(state.weights, first)
-    return Ticket(arm, float(state.weights[arm]), int(state.clock[0]))
+    arm = pick(state.distribution, first)
+    return Ticket(arm, float(state.distribution[arm]), int(state.clock[0]))
 
 
 @lean_jit
@@ -118,14 +84,37 @@ def update(state: State, ticket: Ticket, losses: NDArray[np.float64]) -> None:
 @lean_jit
 def resolve(state: State) -> None:
     """``p_t ∝ exp(-sqrt(log(N) / (N t)) Lhat)``."""
-    n_arms = state.weights.size
+    n_arms = state.distribution.size
     rate = math.sqrt(math.log(n_arms) / (n_arms * state.clock[0]))
-    exponential_weights(state.cumulative_losses, rate, state.weights)
+    exponential_weights(state.cumulative_losses, rate, state.distribution)
 
 
-def visibility_of(state: State) -> Visibility:
-    """An arm shows itself."""
-    return state.visibility
+@lean_jit
+def exponential_weights(losses: NDArray[np.float64], rate: float, out: NDArray[np.float64]) -> None:
+    """``out_i = exp(-rate L_i) / sum_j exp(-rate L_j)``, (N,), from the lowest loss, so that nothing overflows."""
+    lowest = losses[0]
+    for i in range(1, losses.size):
+        lowest = min(lowest, losses[i])
+    total = 0.0
+    for i in range(losses.size):
+        out[i] = math.exp(-rate * (losses[i] - lowest))
+        total += out[i]
+    for i in range(losses.size):
+        out[i] /= total
 
 
-register_kernels(State, draw, update, visibility_of)
+@lean_jit
+def pick(distribution: NDArray[np.float64], uniform: float) -> int:
+    """The arm at which the running sum passes ``uniform``; what rounding leaves over goes to the likeliest arm."""
+    rest = uniform
+    likeliest = 0
+    for i in range(distribution.size):
+        rest -= distribution[i]
+        if rest < 0.0:
+            return i
+        if distribution[i] > distribution[likeliest]:
+            likeliest = i
+    return likeliest
+
+
+register_kernels(State, draw, update, resolve)

@@ -12,7 +12,7 @@ The regret is at most about ``sqrt(alpha T) log(N T)`` against any losses, ``alp
 Cesa-Bianchi, Dekel and Koren, "Online learning with feedback graphs: beyond bandits", COLT 2015: their rule for
 strongly observable graphs, of which ours, undirected with loops, are the simplest). Two things are ours. Without a
 horizon the round ``t`` stands for ``T``, and the distribution is computed afresh from all losses (the paper multiplies
-the last one); their constants are not claimed for this. And ``alpha`` is hard to compute: the number of cliques of the
+the last one); their constants are not claimed for this. And ``alpha`` is hard to compute: the number of cliques of a
 cover, which is never below it, stands for it unless it is given.
 """
 
@@ -25,13 +25,13 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.covers import CliqueCover
-from allworlds.covers.cover import check_cover
+from allworlds.covers import CliqueCover, clique_cover
 from allworlds.foundation.checks import whole
+from allworlds.graphs import FeedbackGraph
 from allworlds.kernels.jit import lean_jit
-from allworlds.learners.dispatch import Visibility, graph_visibility, register_kernels
-from allworlds.learners.divisors import DividingLearner, room_for_divisors
-from allworlds.learners.weights import exponential_weights, pick
+from allworlds.learners.base import DividingLearner, Ticket
+from allworlds.learners.dispatch import Visibility, register_kernels
+from allworlds.learners.exp3 import exponential_weights, pick
 
 ROUND = 0
 """The place in ``State.clock``."""
@@ -60,15 +60,7 @@ class State(NamedTuple):
     rates: Rates
 
 
-class Drawn(NamedTuple):
-    """One choice, as kernels hand it on."""
-
-    arm: int
-    probability: float
-    round: int
-
-
-class Ticket(NamedTuple):
+class DividedTicket(NamedTuple):
     """One choice, with all that its estimate needs."""
 
     arm: int
@@ -78,16 +70,15 @@ class Ticket(NamedTuple):
     round: int
 
 
-@dataclass(frozen=True)
-class Exp3G(DividingLearner):
+@dataclass(frozen=True, init=False)
+class Exp3G(DividingLearner[State, DividedTicket]):
     """EXP3.G on an undirected graph, anytime unless a horizon is given.
 
-    ``independence`` is the independence number of the graph, or a bound above it; the default is the number of
-    cliques of the cover.
+    ``independence`` is the independence number of the graph, or a bound above it. The default is the number of cliques
+    of a cover: the one that is given in place of the graph, or else ``clique_cover(graph)``.
 
-    >>> from allworlds.covers import clique_cover
     >>> from allworlds.graphs import star
-    >>> learner = Exp3G(clique_cover(star(5)))
+    >>> learner = Exp3G(star(5))
     >>> state = learner.init()
     >>> ticket = learner.draw(state, 0.0, 0.0)
     >>> ticket.arm, learner.observes(ticket.arm)
@@ -98,42 +89,32 @@ class Exp3G(DividingLearner):
     """
 
     name: ClassVar[str] = "exp3-g"
-    ticket_class: ClassVar[type] = Ticket
-    drawn_class: ClassVar[type] = Drawn
+    ticket_class: ClassVar[type] = DividedTicket
+    takes_cover: ClassVar[bool] = True
     saved: ClassVar[tuple[str, ...]] = ("cumulative_losses", "clock")
 
-    cover: CliqueCover
-    horizon: int | None = None
-    independence: int | None = None
+    horizon: int | None
+    independence: int
 
-    def __post_init__(self) -> None:
-        """Refuse what is no cover or no whole number."""
-        check_cover(self.cover)
-        for name in ("horizon", "independence"):
-            if getattr(self, name) is not None:
-                object.__setattr__(self, name, whole(name, getattr(self, name)))
+    def __init__(
+        self, graph: FeedbackGraph | CliqueCover, horizon: int | None = None, independence: int | None = None
+    ) -> None:
+        super().__init__(graph.graph if isinstance(graph, CliqueCover) else graph)
+        if independence is None:
+            independence = (graph if isinstance(graph, CliqueCover) else clique_cover(graph)).n_cliques
+        object.__setattr__(self, "horizon", None if horizon is None else whole("horizon", horizon))
+        object.__setattr__(self, "independence", whole("independence", independence))
 
     def init(self) -> State:
         """No losses, round one."""
-        visibility = graph_visibility(self.graph)
         state = State(
             cumulative_losses=np.zeros(self.n_arms),
             distribution=np.empty(self.n_arms),
             clock=np.array([1.0]),
-            divisors=room_for_divisors(visibility),
-            visibility=visibility,
-            rates=Rates(float(self.independence or self.cover.n_cliques), float(self.horizon or 0)),
+            divisors=self.room_for_divisors(),
+            visibility=self.visibility,
+            rates=Rates(float(self.independence), float(self.horizon or 0)),
         )
-        resolve(state)
-        return state
-
-    def distribution(self, state: State) -> NDArray[np.float64]:
-        """(N,) the probability of each arm in the coming round."""
-        return state.distribution.copy()
-
-    def unpack(self, arrays: dict[str, NDArray[np.float64]]) -> State:
-        """The state as it was; the distribution is computed again."""
-        state: State = super().unpack(arrays)
         resolve(state)
         return state
 
@@ -142,12 +123,12 @@ class Exp3G(DividingLearner):
 
 
 @lean_jit
-def draw(state: State, first: float, second: float) -> Drawn:
+def draw(state: State, first: float, second: float) -> Ticket:
     """Draw ``I_t`` from ``p_t``; note ``P_t(i)`` of what it shows."""
     arm = pick(state.distribution, first)
     visibility = state.visibility
     chances_of_seen(state.distribution, arm, visibility.where, visibility.starts, visibility.order, state.divisors)
-    return Drawn(arm, float(state.distribution[arm]), int(state.clock[ROUND]))
+    return Ticket(arm, float(state.distribution[arm]), int(state.clock[ROUND]))
 
 
 @lean_jit
@@ -172,7 +153,7 @@ def chances_of_seen(
 
 
 @lean_jit
-def update(state: State, ticket: Drawn, losses: NDArray[np.float64]) -> None:
+def update(state: State, ticket: Ticket, losses: NDArray[np.float64]) -> None:
     """``Lhat_i += l_i / P_t(i)`` on the arms that are seen, then the next round's distribution."""
     start = state.visibility.starts[state.visibility.where[ticket.arm]]
     for j in range(losses.size):
@@ -192,9 +173,4 @@ def resolve(state: State) -> None:
         p[i] = (1.0 - share) * p[i] + share / p.size
 
 
-def visibility_of(state: State) -> Visibility:
-    """An arm shows its neighbours."""
-    return state.visibility
-
-
-register_kernels(State, draw, update, visibility_of)
+register_kernels(State, draw, update, resolve)

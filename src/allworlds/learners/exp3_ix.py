@@ -27,13 +27,11 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.covers import CliqueCover
-from allworlds.covers.cover import check_cover
 from allworlds.foundation.checks import flag
 from allworlds.kernels.jit import lean_jit
-from allworlds.learners.dispatch import Visibility, graph_visibility, register_kernels
-from allworlds.learners.divisors import DividingLearner, room_for_divisors
-from allworlds.learners.weights import exponential_weights, pick
+from allworlds.learners.base import DividingLearner
+from allworlds.learners.dispatch import Visibility, register_kernels
+from allworlds.learners.exp3 import exponential_weights, pick
 
 ROUND, SPENT, SPREAD, BONUS = 0, 1, 2, 3
 """Places in ``State.clock``."""
@@ -87,12 +85,11 @@ class Ticket(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Exp3IX(DividingLearner):
-    """Exp3-IX on a feedback graph, or Exp3-SET with ``implicit=False``; the cover is kept for its graph only.
+class Exp3IX(DividingLearner[State, Ticket]):
+    """Exp3-IX on a feedback graph, or Exp3-SET with ``implicit=False``.
 
-    >>> from allworlds.covers import clique_cover
     >>> from allworlds.graphs import star
-    >>> learner = Exp3IX(clique_cover(star(4)))
+    >>> learner = Exp3IX(star(4))
     >>> state = learner.init()
     >>> ticket = learner.draw(state, 0.3, 0.0)
     >>> ticket.arm, learner.observes(ticket.arm)
@@ -107,12 +104,10 @@ class Exp3IX(DividingLearner):
     drawn_class: ClassVar[type] = Drawn
     saved: ClassVar[tuple[str, ...]] = ("cumulative_losses", "clock")
 
-    cover: CliqueCover
     implicit: bool = True
 
     def __post_init__(self) -> None:
-        """Refuse what is no cover or no flag."""
-        check_cover(self.cover)
+        super().__post_init__()
         flag("implicit", self.implicit)
 
     @property
@@ -122,26 +117,15 @@ class Exp3IX(DividingLearner):
 
     def init(self) -> State:
         """No losses, round one."""
-        visibility = graph_visibility(self.graph)
         state = State(
             cumulative_losses=np.zeros(self.n_arms),
             distribution=np.empty(self.n_arms),
-            observed=np.empty(visibility.starts.size - 1),
+            observed=np.empty(self.visibility.starts.size - 1),
             clock=np.array([1.0, 0.0, 0.0, 0.0]),
-            divisors=room_for_divisors(visibility),
-            visibility=visibility,
+            divisors=self.room_for_divisors(),
+            visibility=self.visibility,
             rates=Rates(math.log(self.n_arms), float(self.implicit)),
         )
-        resolve(state)
-        return state
-
-    def distribution(self, state: State) -> NDArray[np.float64]:
-        """(N,) the probability of each arm in the coming round."""
-        return state.distribution.copy()
-
-    def unpack(self, arrays: dict[str, NDArray[np.float64]]) -> State:
-        """The state as it was; what follows from the losses is computed again."""
-        state: State = super().unpack(arrays)
         resolve(state)
         return state
 
@@ -207,9 +191,4 @@ def spread_of(p: NDArray[np.float64], observed: NDArray[np.float64], where: NDAr
     return spread
 
 
-def visibility_of(state: State) -> Visibility:
-    """An arm shows its neighbours."""
-    return state.visibility
-
-
-register_kernels(State, draw, update, visibility_of)
+register_kernels(State, draw, update, resolve)

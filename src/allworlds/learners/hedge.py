@@ -15,18 +15,15 @@ is a different algorithm once the rate changes, and a worse one in stochastic wo
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.covers import CliqueCover
-from allworlds.covers.cover import check_cover
 from allworlds.kernels.jit import lean_jit
-from allworlds.learners.base import Learner
-from allworlds.learners.dispatch import Visibility, full_sight, register_kernels
-from allworlds.learners.weights import exponential_weights, pick
+from allworlds.learners.base import Learner, Ticket
+from allworlds.learners.dispatch import Shows, Visibility, register_kernels
+from allworlds.learners.exp3 import exponential_weights, pick
 
 
 class State(NamedTuple):
@@ -34,28 +31,18 @@ class State(NamedTuple):
 
     cumulative_losses: NDArray[np.float64]
     """(N,) ``L``."""
-    weights: NDArray[np.float64]
+    distribution: NDArray[np.float64]
     """(N,) ``p_t`` of the coming round."""
     clock: NDArray[np.float64]
     """(1,) round."""
     visibility: Visibility
 
 
-class Ticket(NamedTuple):
-    """One choice; the estimate of a loss that is shown is that loss."""
+class Hedge(Learner[State, Ticket]):
+    """Decreasing Hedge with full information.
 
-    arm: int
-    probability: float
-    round: int
-
-
-@dataclass(frozen=True)
-class Hedge(Learner):
-    """Decreasing Hedge with full information; the cover is kept for its graph only.
-
-    >>> from allworlds.covers import clique_cover
     >>> from allworlds.graphs import bandit
-    >>> learner = Hedge(clique_cover(bandit(3)))
+    >>> learner = Hedge(bandit(3))
     >>> state = learner.init()
     >>> ticket = learner.draw(state, 0.5, 0.0)
     >>> ticket.arm, learner.observes(ticket.arm)
@@ -66,33 +53,12 @@ class Hedge(Learner):
     """
 
     name: ClassVar[str] = "hedge"
-    sees_everything: ClassVar[bool] = True
-    ticket_class: ClassVar[type] = Ticket
+    shows: ClassVar[Shows] = "everything"
     saved: ClassVar[tuple[str, ...]] = ("cumulative_losses", "clock")
-
-    cover: CliqueCover
-
-    def __post_init__(self) -> None:
-        """Refuse what is no cover."""
-        check_cover(self.cover)
 
     def init(self) -> State:
         """No losses, round one."""
-        state = State(np.zeros(self.n_arms), np.empty(self.n_arms), np.array([1.0]), full_sight(self.n_arms))
-        resolve(state)
-        return state
-
-    def observes(self, arm: int) -> NDArray[np.int64]:
-        """All arms."""
-        return np.arange(self.n_arms)
-
-    def distribution(self, state: State) -> NDArray[np.float64]:
-        """(N,) the probability of each arm in the coming round."""
-        return state.weights.copy()
-
-    def unpack(self, arrays: dict[str, NDArray[np.float64]]) -> State:
-        """The state as it was; the weights are computed again."""
-        state: State = super().unpack(arrays)
+        state = State(np.zeros(self.n_arms), np.empty(self.n_arms), np.array([1.0]), self.visibility)
         resolve(state)
         return state
 
@@ -103,8 +69,8 @@ class Hedge(Learner):
 @lean_jit
 def draw(state: State, first: float, second: float) -> Ticket:
     """Draw ``I_t`` from ``p_t``."""
-    arm = pick(state.weights, first)
-    return Ticket(arm, float(state.weights[arm]), int(state.clock[0]))
+    arm = pick(state.distribution, first)
+    return Ticket(arm, float(state.distribution[arm]), int(state.clock[0]))
 
 
 @lean_jit
@@ -119,13 +85,8 @@ def update(state: State, ticket: Ticket, losses: NDArray[np.float64]) -> None:
 @lean_jit
 def resolve(state: State) -> None:
     """``p_t ∝ exp(-sqrt(log(N) / t) L)``."""
-    rate = math.sqrt(math.log(state.weights.size) / state.clock[0])
-    exponential_weights(state.cumulative_losses, rate, state.weights)
+    rate = math.sqrt(math.log(state.distribution.size) / state.clock[0])
+    exponential_weights(state.cumulative_losses, rate, state.distribution)
 
 
-def visibility_of(state: State) -> Visibility:
-    """Every arm shows all."""
-    return state.visibility
-
-
-register_kernels(State, draw, update, visibility_of)
+register_kernels(State, draw, update, resolve)

@@ -19,18 +19,15 @@ NaN and ``distribution`` counts 2,000 guesses.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.covers import CliqueCover
-from allworlds.covers.cover import check_cover
 from allworlds.kernels.jit import lean_jit
 from allworlds.kernels.random import beta, uniform_pair
 from allworlds.learners.base import Learner
-from allworlds.learners.dispatch import Visibility, graph_visibility, register_kernels
+from allworlds.learners.dispatch import Visibility, register_kernels
 
 STREAM_GUESS = 4
 """Guesses use this stream and the next."""
@@ -65,13 +62,11 @@ class Ticket(NamedTuple):
     round: int
 
 
-@dataclass(frozen=True)
-class ThompsonN(Learner):
-    """Thompson sampling over observations; the cover is kept for its graph only.
+class ThompsonN(Learner[State, Ticket]):
+    """Thompson sampling over observations.
 
-    >>> from allworlds.covers import clique_cover
     >>> from allworlds.graphs import disjoint_cliques
-    >>> learner = ThompsonN(clique_cover(disjoint_cliques(1, 2)))
+    >>> learner = ThompsonN(disjoint_cliques(1, 2))
     >>> state = learner.init()
     >>> learner.update(state, learner.draw(state, 0.3, 0.6), np.array([0.0, 1.0]))
     >>> state.losses, state.rewards
@@ -83,16 +78,10 @@ class ThompsonN(Learner):
     ticket_class: ClassVar[type] = Ticket
     saved: ClassVar[tuple[str, ...]] = ("losses", "rewards", "clock")
 
-    cover: CliqueCover
-
-    def __post_init__(self) -> None:
-        """Refuse what is no cover."""
-        check_cover(self.cover)
-
     def init(self) -> State:
         """Nothing seen, round one."""
         zeros = np.zeros(self.n_arms)
-        return State(zeros, zeros.copy(), np.array([1.0]), graph_visibility(self.graph))
+        return State(zeros, zeros.copy(), np.array([1.0]), self.visibility)
 
     def distribution(self, state: State) -> NDArray[np.float64]:
         """(N,) how often each arm is played in 2,000 guesses, always the same ones: an estimate."""
@@ -148,9 +137,4 @@ def update(state: State, ticket: Ticket, losses: NDArray[np.float64]) -> None:
     state.clock[0] += 1.0
 
 
-def visibility_of(state: State) -> Visibility:
-    """An arm shows its neighbours."""
-    return state.visibility
-
-
-register_kernels(State, draw, update, visibility_of)
+register_kernels(State, draw, update)

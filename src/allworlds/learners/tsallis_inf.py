@@ -1,4 +1,4 @@
-"""Tsallis-INF: good in all worlds at once for one who sees only what was chosen.
+"""Tsallis-INF: good in all worlds at once for a learner that sees only what was chosen.
 
 The idea. Follow the regularised leader with the Tsallis entropy of power 1/2, whose weights fall with the square of
 the estimated loss and not exponentially, so that bad arms are still looked at, just often enough:
@@ -26,13 +26,11 @@ from typing import ClassVar, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.covers import CliqueCover
-from allworlds.covers.cover import check_cover
 from allworlds.foundation.errors import InvalidParameter
 from allworlds.kernels.jit import lean_jit
-from allworlds.learners.base import Learner
-from allworlds.learners.dispatch import Visibility, own_visibility, register_kernels
-from allworlds.learners.weights import pick
+from allworlds.learners.base import Learner, Ticket
+from allworlds.learners.dispatch import Shows, Visibility, register_kernels
+from allworlds.learners.exp3 import pick
 
 Estimator = Literal["iw", "rv"]
 TOLERANCE = 1e-14
@@ -63,21 +61,12 @@ class State(NamedTuple):
     rates: Rates
 
 
-class Ticket(NamedTuple):
-    """One choice; its estimate needs its probability."""
-
-    arm: int
-    probability: float
-    round: int
-
-
 @dataclass(frozen=True)
-class TsallisINF(Learner):
+class TsallisINF(Learner[State, Ticket]):
     """Tsallis-INF with importance weighting (``iw``) or reduced variance (``rv``); the graph is ignored.
 
-    >>> from allworlds.covers import clique_cover
     >>> from allworlds.graphs import bandit
-    >>> learner = TsallisINF(clique_cover(bandit(2)))
+    >>> learner = TsallisINF(bandit(2))
     >>> state = learner.init()
     >>> learner.update(state, learner.draw(state, 0.7, 0.0), np.array([1.0]))
     >>> learner.distribution(state).round(3)
@@ -85,15 +74,13 @@ class TsallisINF(Learner):
     """
 
     name: ClassVar[str] = "tsallis-inf"
-    ticket_class: ClassVar[type] = Ticket
+    shows: ClassVar[Shows] = "itself"
     saved: ClassVar[tuple[str, ...]] = ("cumulative_losses", "weights", "clock")
 
-    cover: CliqueCover
     estimator: Estimator = "iw"
 
     def __post_init__(self) -> None:
-        """Refuse what is no cover or no estimator."""
-        check_cover(self.cover)
+        super().__post_init__()
         if self.estimator not in get_args(Estimator):
             raise InvalidParameter(f"estimator is {self.estimator!r}; expected 'iw' or 'rv'")
 
@@ -108,15 +95,11 @@ class TsallisINF(Learner):
             cumulative_losses=np.zeros(self.n_arms),
             weights=np.empty(self.n_arms),
             clock=np.array([1.0, 1.0]),
-            visibility=own_visibility(self.n_arms),
+            visibility=self.visibility,
             rates=Rates(2.0, 0.0) if self.estimator == "iw" else Rates(4.0, 0.5),
         )
         resolve(state)
         return state
-
-    def observes(self, arm: int) -> NDArray[np.int64]:
-        """The arm alone."""
-        return np.array([arm])
 
     def distribution(self, state: State) -> NDArray[np.float64]:
         """(N,) the probability of each arm in the coming round."""
@@ -186,9 +169,4 @@ def tsallis_weights(losses: NDArray[np.float64], rate: float, start: float, out:
     return z
 
 
-def visibility_of(state: State) -> Visibility:
-    """An arm shows itself."""
-    return state.visibility
-
-
-register_kernels(State, draw, update, visibility_of)
+register_kernels(State, draw, update)

@@ -1,6 +1,6 @@
 """The learner of the paper: good in all worlds at once [EK21, Algorithm 1].
 
-The idea. Arms that see each other form a clique, so whoever draws any arm of a clique learns the losses of
+The idea. Arms that see each other form a clique, so drawing any arm of a clique shows the losses of
 all of it. Inside a clique one may therefore follow the best arm quickly, as with full information (Shannon
 entropy); between cliques one must explore, as with bandits (Tsallis entropy). Follow the regularised leader
 with the product of the two entropies and a log barrier on the cliques:
@@ -13,20 +13,20 @@ own, lets the barrier follow ``b``, and lets no estimate put a clique further be
 (``docs/practical.md``); the proof still holds (``docs/default_proof.md``).
 
 The regret is about ``sqrt(K T)`` against any losses, and about ``sum_k log(T) / Delta_k`` if they are
-stochastic, with ``K`` cliques instead of ``N`` arms; nobody has to say which.
+stochastic, with ``K`` cliques instead of ``N`` arms; the learner need not be told which.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from allworlds.covers import CliqueCover
-from allworlds.covers.cover import check_cover
 from allworlds.foundation.errors import InvalidParameter, InvalidState
 from allworlds.ftrl.clique_mass import Masses, Problem, appraise_all, new_masses, residual_of
 from allworlds.ftrl.clique_table import (
@@ -69,9 +69,10 @@ from allworlds.ftrl.regret_bound import (
 )
 from allworlds.ftrl.solve import fill_distribution
 from allworlds.ftrl.within_clique import least
+from allworlds.graphs import FeedbackGraph
 from allworlds.kernels.exponential import exp
 from allworlds.kernels.jit import lean_jit
-from allworlds.learners.base import Learner
+from allworlds.learners.base import CliqueLearner
 from allworlds.learners.dispatch import Visibility, register_kernels
 
 Floats = NDArray[np.float64]
@@ -81,7 +82,7 @@ class State(NamedTuple):
     """What the next round needs; arms are in clique order, and the masses are already those of the coming round."""
 
     cumulative_losses: NDArray[np.float64]
-    """(N + LANES,) ``Lhat``, in clique order; the last few are no arms: kernels read eight at a time."""
+    """(N + LANES,) ``Lhat``, in clique order; the last few are padding: kernels read eight at a time."""
     table: NDArray[np.float64]
     """What is known of each clique, its mass among it: :mod:`allworlds.ftrl.clique_table`."""
     clock: NDArray[np.float64]
@@ -111,13 +112,12 @@ class Ticket(NamedTuple):
     round: int
 
 
-@dataclass(frozen=True)
-class TsallisShannon(Learner):
-    """Algorithm 1 of [EK21] on a clique cover, with practical constants unless others are given.
+@dataclass(frozen=True, init=False)
+class TsallisShannon(CliqueLearner[State, Ticket]):
+    """Algorithm 1 of [EK21] on a graph or on a cover of it, with practical constants unless others are given.
 
-    >>> from allworlds.covers import clique_cover
     >>> from allworlds.graphs import disjoint_cliques
-    >>> learner = TsallisShannon(clique_cover(disjoint_cliques(2, 2)))
+    >>> learner = TsallisShannon(disjoint_cliques(2, 2))
     >>> state = learner.init()
     >>> learner.distribution(state)
     array([0.25, 0.25, 0.25, 0.25])
@@ -130,39 +130,35 @@ class TsallisShannon(Learner):
     """
 
     name: ClassVar[str] = "tsallis-shannon"
-    has_cliques: ClassVar[bool] = True
     ticket_class: ClassVar[type] = Ticket
     scratch: ClassVar[tuple[str, ...]] = ("work", "sums")
+    logged: ClassVar[tuple[str, ...]] = ("clique", "clique_probability", "baseline", "damping")
 
-    cover: CliqueCover
-    constants: Constants | None = None
+    constants: Constants
 
-    def __post_init__(self) -> None:
-        """Take the practical constants by default; refuse constants that do not fit the cover."""
-        check_cover(self.cover)
-        if self.constants is None:
-            object.__setattr__(self, "constants", Constants.practical(self.cover))
-        elif not isinstance(self.constants, Constants):
+    def __init__(self, graph: FeedbackGraph | CliqueCover, constants: Constants | None = None) -> None:
+        super().__init__(graph)
+        if constants is not None and not isinstance(constants, Constants):
             raise InvalidParameter(
-                f"constants is a {type(self.constants).__name__}; expected Constants, such as "
-                "Constants.practical(cover)"
+                f"constants is a {type(constants).__name__}; expected Constants, such as Constants.practical(cover)"
             )
-        self._constants.check_fits(self.cover)
+        object.__setattr__(self, "constants", constants or Constants.practical(self.cover))
+        self.constants.check_fits(self.cover)
 
     @property
-    def _constants(self) -> Constants:
-        assert self.constants is not None
-        return self.constants
+    def n_cliques(self) -> int:
+        """The number of cliques of the cover."""
+        return self.cover.n_cliques
 
     @property
     def title(self) -> str:
         """The name, with the setting of the constants unless it is the practical one."""
-        label = self._constants.label
+        label = self.constants.label
         return self.name if label == "practical" else f"{self.name} ({label})"
 
     def init(self) -> State:
         """No losses, round one."""
-        c = self._constants
+        c = self.constants
         rates = rates_of(c)
         start = new_masses(self.cover.sizes, c.gamma)
         work, sums = new_work()
@@ -183,10 +179,6 @@ class TsallisShannon(Learner):
         resolve(state)
         return state
 
-    def observes(self, arm: int) -> NDArray[np.int64]:
-        """The clique of ``arm``: its other neighbours are seen but not used."""
-        return self.cover.cliques[int(self.cover.owner[arm])]
-
     def distribution(self, state: State) -> NDArray[np.float64]:
         """(N,) the probability of each arm in the coming round."""
         by_clique = np.empty(self.n_arms)
@@ -202,7 +194,7 @@ class TsallisShannon(Learner):
 
     def constants_now(self, state: State) -> Constants:
         """The constants of the coming round: barrier and implicit exploration as they are now."""
-        c, clock = self._constants, state.clock
+        c, clock = self.constants, state.clock
         exploration = float(clock[DAMPING] * (clock[ROUND] + c.head_start))
         beta = float(clock[BARRIER])
         return replace(c, beta=beta, implicit_exploration=exploration, variance_floor=1.0, barrier_slope=0.0)
@@ -219,9 +211,8 @@ class TsallisShannon(Learner):
         below the worst case. None if the theorem does not cover the run: constants with a floor, with implicit
         exploration or with a barrier that can fall, and runs in which an outcome was learnt after a later draw.
 
-        >>> from allworlds.covers import clique_cover
         >>> from allworlds.graphs import disjoint_cliques
-        >>> learner = TsallisShannon(clique_cover(disjoint_cliques(2, 2)))
+        >>> learner = TsallisShannon(disjoint_cliques(2, 2))
         >>> learner.regret_bound(learner.init())
         0.0
         """
@@ -239,13 +230,13 @@ class TsallisShannon(Learner):
     def _problem(self, state: State) -> Problem:
         """The coming round's step as a problem over all arms."""
         losses = state.cumulative_losses[: self.n_arms]
-        c = self._constants
+        c = self.constants
         rates = float(state.clock[RATE]) * c.rate_factors
         return Problem(losses, state.starts, np.array(c.alpha), float(state.clock[BARRIER]), c.gamma, rates)
 
     def _appraised(self, state: State) -> Masses:
         """The cliques at their temperatures, from all arms."""
-        masses = new_masses(self.cover.sizes, self._constants.gamma)
+        masses = new_masses(self.cover.sizes, self.constants.gamma)
         masses.lowest[:] = self._column(state, LOWEST)
         masses.temperature[:] = self._column(state, TEMPERATURE)
         appraise_all(self._problem(state), masses)
@@ -262,25 +253,14 @@ class TsallisShannon(Learner):
             "ledger": state.ledger.copy(),
         }
 
-    def unpack(self, arrays: dict[str, NDArray[np.float64]]) -> State:
+    def unpack(self, arrays: Mapping[str, NDArray[np.float64]]) -> State:
         """The state as it was to the last bit, expansions included; nothing is solved again."""
         state = self.init()
-        n_cliques = self.cover.n_cliques
-        shapes = {
-            "cumulative_losses": (self.n_arms,),
-            "temperature": (n_cliques,),
-            "reference": (n_cliques,),
-            "last_free": (n_cliques,),
-            "clock": state.clock.shape,
-            "ledger": state.ledger.shape,
-        }
-        for name, shape in shapes.items():
-            if arrays[name].shape != shape or not np.isfinite(arrays[name]).all():
-                raise InvalidState(f"{name} has shape {arrays[name].shape}; expected finite numbers, {shape}")
-        if not arrays["clock"][ROUND] >= 1.0 or not (arrays["temperature"] > 0.0).all():
-            raise InvalidState("the saved round or the saved temperatures are not positive; the file is damaged")
-        if not (arrays["reference"] > 0.0).all():
-            raise InvalidState("the saved references are not positive; the file is damaged")
+        for name, array in self.pack(state).items():
+            if arrays[name].shape != array.shape or not np.isfinite(arrays[name]).all():
+                raise InvalidState(f"{name} has shape {arrays[name].shape}; expected finite numbers, {array.shape}")
+        if not arrays["clock"][ROUND] >= 1.0 or not min(arrays["temperature"].min(), arrays["reference"].min()) > 0.0:
+            raise InvalidState("the saved round, temperatures or references are not positive; the file is damaged")
         state.cumulative_losses[: self.n_arms] = arrays["cumulative_losses"]
         state.clock[:] = arrays["clock"]
         state.ledger[:] = arrays["ledger"]
@@ -288,7 +268,7 @@ class TsallisShannon(Learner):
         return state
 
     def check_ticket(self, ticket: Ticket) -> None:
-        """Beside the arm, the clique must be its own, with a probability."""
+        """Raise InvalidState unless arm and clique belong together and the numbers are possible."""
         super().check_ticket(ticket)
         good = isinstance(ticket.clique_probability, float) and 0.0 < ticket.clique_probability <= 1.0
         good = good and isinstance(ticket.baseline, float) and 0.0 <= ticket.baseline <= 1.0
@@ -298,12 +278,12 @@ class TsallisShannon(Learner):
 
     def settings(self) -> dict[str, Any]:
         """The constants."""
-        return {"constants": self._constants.to_dict()}
+        return {"constants": self.constants.to_dict()}
 
     @classmethod
-    def from_settings(cls, cover: CliqueCover, settings: dict[str, Any]) -> TsallisShannon:
+    def from_settings(cls, graph: FeedbackGraph | CliqueCover, settings: dict[str, Any]) -> Self:
         """The inverse of :meth:`settings`."""
-        return cls(cover, Constants.from_dict(settings["constants"]))
+        return cls(graph, Constants.from_dict(settings["constants"]))
 
 
 # --- kernels --------------------------------------------------------------------------------------------
@@ -492,4 +472,4 @@ def read_bound(state: State) -> float:
     return bound_now(state.ledger, state.terms, state.clock)
 
 
-register_kernels(State, draw, update, visibility_of, write_masses, read_bound)
+register_kernels(State, draw, update, visibility_of=visibility_of, masses_kernel=write_masses, bound_kernel=read_bound)

@@ -56,7 +56,7 @@ class _Compiled:
 
     def __init__(self, learner: Learner, seed: int) -> None:
         self.title, self.seed = learner.title, seed
-        self.n_cliques = learner.cover.n_cliques if learner.has_cliques else 0
+        self.n_cliques = learner.n_cliques
         self.state = learner.init()
         self.ticket: Any = None
 

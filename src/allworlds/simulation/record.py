@@ -28,10 +28,9 @@ class Record(NamedTuple):
 
 def new_record(n_rounds: int, learner: Learner) -> Record:
     """An empty record of a learner of this package."""
-    n_cliques = learner.cover.n_cliques if learner.has_cliques else 0
     return Record(
         np.zeros((n_rounds, 4)),
-        np.zeros((n_rounds, n_cliques)),
+        np.zeros((n_rounds, learner.n_cliques)),
         np.full(n_rounds, np.nan),
         np.zeros(learner.n_arms, dtype=np.int64),
     )

@@ -14,8 +14,7 @@ from allworlds.covers.covering import make_cover
 from allworlds.experiments.cells import world_digest
 from allworlds.foundation.errors import InvalidParameter
 from allworlds.kernels.jit import source_digest
-from allworlds.learners import Learner
-from allworlds.learners.by_name import entry_of, learner_of
+from allworlds.learners import LEARNERS, Learner, make_learner
 from allworlds.workflows.race.config import Race
 from allworlds.worlds import World
 from allworlds.worlds.by_name import make_world
@@ -68,8 +67,8 @@ def make_plan(race: Race) -> Plan:
     [(0, 1, 2, 3, 4), (5, 6, 7, 8, 9), (10, 11)]
     """
     cover = make_cover(race.graph)
-    learners = {spec: learner_of(spec, cover, race.horizon) for spec in race.learners}
-    rivals = {spec: entry_of(spec).rival for spec in race.learners}
+    learners = {spec: make_learner(spec, cover, race.horizon) for spec in race.learners}
+    rivals = {spec: LEARNERS.find(spec).rival for spec in race.learners}
     worlds = {spec: make_world(spec, cover.n_arms) for spec in race.worlds}
     for spec, world in worlds.items():
         if world.longest is not None and world.longest < race.horizon:

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from allworlds import graphs
-from allworlds.covers import clique_cover
 from allworlds.foundation.errors import InvalidParameter
 from allworlds.kernels.random import uniform_pair
 from allworlds.learners import UCBN, UCBMaxN
@@ -63,7 +62,7 @@ def play(learner, rule, n_rounds=400):
 @SHAPES
 @pytest.mark.parametrize("width", [2.0, 0.5])
 def test_ucb_n_chooses_what_the_published_rule_chooses(shape, width):
-    learner = UCBN(clique_cover(GRAPHS[shape]()), width)
+    learner = UCBN(GRAPHS[shape](), width)
     assert play(learner, lambda past, t, first, second: equals(optimistic(past, t, width), first)) > 0
 
 
@@ -77,12 +76,12 @@ def test_ucb_maxn_plays_the_best_neighbour_of_what_ucb_n_would_choose(shape):
         means = np.array([np.mean(past[j]) if past[j] else np.inf for j in neighbours])
         return int(neighbours[equals(means, second)])
 
-    assert play(UCBMaxN(clique_cover(graph)), rule) > 0
+    assert play(UCBMaxN(graph), rule) > 0
 
 
 @pytest.mark.parametrize("kind", [UCBN, UCBMaxN])
 def test_every_arm_is_seen_before_any_is_chosen_for_its_mean(kind):
-    learner = kind(clique_cover(graphs.disjoint_cliques([2, 3, 1])))
+    learner = kind(graphs.disjoint_cliques([2, 3, 1]))
     state = learner.init()
     for clique in range(3):
         ticket = learner.draw(state, *uniform_pair(5, 9, clique, 0))
@@ -92,8 +91,8 @@ def test_every_arm_is_seen_before_any_is_chosen_for_its_mean(kind):
 
 
 def test_with_single_arms_both_are_ucb1():
-    cover = clique_cover(graphs.bandit(5))
-    learners = [UCBN(cover), UCBMaxN(cover)]
+    graph = graphs.bandit(5)
+    learners = [UCBN(graph), UCBMaxN(graph)]
     states = [learner.init() for learner in learners]
     for t in range(1, 301):
         tickets = [
@@ -105,7 +104,7 @@ def test_with_single_arms_both_are_ucb1():
 
 
 def test_with_full_information_ucb_maxn_follows_the_leader():
-    learner = UCBMaxN(clique_cover(graphs.full_information(4)))
+    learner = UCBMaxN(graphs.full_information(4))
     state = learner.init()
     total = np.zeros(4)
     for t in range(1, 200):
@@ -118,15 +117,15 @@ def test_with_full_information_ucb_maxn_follows_the_leader():
 
 def test_a_hub_that_is_best_so_far_is_played_to_look_at_a_leaf_that_was_never_seen():
     # Arms 0 to 2 in a path: the middle one shows all. It was seen through arm 0; arm 2 was not.
-    learner = UCBMaxN(clique_cover(graphs.path(3)))
+    learner = UCBMaxN(graphs.path(3))
     state = learner.init()
     learner.update(state, learner.draw(state, 0.1, 0.1)._replace(arm=0), np.array([1.0, 0.0]))
     assert learner.distribution(state).tolist() == [0.0, 1.0, 0.0]
-    assert UCBN(learner.cover).distribution(state).tolist() == [0.0, 0.0, 1.0]
+    assert UCBN(learner.graph).distribution(state).tolist() == [0.0, 0.0, 1.0]
 
 
 @pytest.mark.parametrize("kind", [UCBN, UCBMaxN])
 @pytest.mark.parametrize("width", [0.0, -1.0, math.inf, math.nan, True, "2"])
 def test_a_width_that_is_no_positive_number_is_refused(kind, width):
     with pytest.raises(InvalidParameter, match=r"width is .*; expected a finite number above 0"):
-        kind(clique_cover(graphs.bandit(2)), width)
+        kind(graphs.bandit(2), width)

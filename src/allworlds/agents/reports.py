@@ -1,0 +1,157 @@
+"""What an agent hands out and what it gets back: decisions, and the losses reported for them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from allworlds.foundation.errors import InvalidLosses, InvalidParameter
+from allworlds.graphs import FeedbackGraph
+from allworlds.graphs.graph import Label
+
+Losses = Mapping[Any, float] | Sequence[float] | NDArray[np.float64] | float
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """One choice: what to do, how likely it was, and whose losses to report."""
+
+    id: int
+    """Counts from 1; an outcome is reported under it."""
+    arm: Label
+    """The arm to play: its label, or its number where the graph has no labels."""
+    probability: float
+    """The probability with which this arm was chosen."""
+    round: int
+    """One plus the number of outcomes learnt when it was drawn."""
+    observes: tuple[Label, ...]
+    """The arms whose losses the learner uses; report all of them."""
+    details: Mapping[str, float] = field(default_factory=dict, hash=False)
+    """What else this learner says is worth logging, such as the ``clique_probability`` of Tsallis-Shannon."""
+
+    def is_same(self, other: Decision) -> bool:
+        """Whether both are one decision of one agent; probabilities may be NaN, which equals nothing."""
+        mine = self.id, self.arm, self.round, self.observes
+        return self is other or mine == (other.id, other.arm, other.round, other.observes)
+
+
+@dataclass(frozen=True, slots=True)
+class ValueRange:
+    """The values that may be reported: losses or rewards from ``low`` to ``high``."""
+
+    reward: bool
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.reward, bool | np.bool_):
+            raise InvalidParameter(f"reward is {self.reward!r}; expected True or False")
+        low, high = self.low, self.high
+        if not (_is_number(low) and _is_number(high) and low < high and math.isfinite(float(high) - float(low))):
+            raise InvalidParameter(f"the range is {low!r} to {high!r}; expected two finite numbers, low < high")
+        for name, clean in (("reward", bool(self.reward)), ("low", float(low)), ("high", float(high))):
+            object.__setattr__(self, name, clean)
+
+    def complain(self, arm: Label, value: float) -> InvalidLosses:
+        """The error for a value out of range."""
+        what = "reward" if self.reward else "loss"
+        return InvalidLosses(
+            f"the {what} of arm {arm!r} is {value}; expected a number from {self.low:g} to {self.high:g}; "
+            "Agent(..., low=..., high=...) sets the range"
+        )
+
+
+def reported_values(
+    decision: Decision, losses: Losses, graph: FeedbackGraph, allowed: ValueRange
+) -> NDArray[np.float64]:
+    """The reported values in the order of ``decision.observes``, not yet checked against the range.
+
+    Raise InvalidLosses if one is missing, is not a number or is of an arm that the chosen one does not see.
+    """
+    observes = decision.observes
+    if isinstance(losses, Mapping):
+        missing = [arm for arm in observes if arm not in losses]
+        if missing:
+            raise InvalidLosses(
+                f"the loss of arm {missing[0]!r} is missing; decision {decision.id} needs those of {few(observes)}"
+            )
+        if len(losses) > len(observes):
+            _check_others(decision, losses, graph, allowed)
+        values = as_numbers([losses[arm] for arm in observes])
+    else:
+        values = as_numbers([losses] if isinstance(losses, Real) else losses)
+    if values.shape != (len(observes),):
+        raise InvalidLosses(
+            f"losses have shape {values.shape}; decision {decision.id} needs {len(observes)} of them, for "
+            f"{few(observes)}"
+        )
+    return values
+
+
+def _check_others(decision: Decision, losses: Mapping[Any, float], graph: FeedbackGraph, allowed: ValueRange) -> None:
+    """Losses beyond those used must be of neighbours, and in range."""
+    chosen = graph.index_of(decision.arm)
+    used = set(decision.observes)
+    for arm, value in losses.items():
+        if arm in used:
+            continue
+        try:
+            other = graph.index_of(arm)
+        except InvalidParameter as error:
+            raise InvalidLosses(f"losses has a key that is not an arm: {error}") from None
+        if not graph.are_neighbours(chosen, other):
+            raise InvalidLosses(
+                f"losses has arm {arm!r}, but decision {decision.id} chose arm {decision.arm!r}, which does not see "
+                f"it; report those of {few(decision.observes)}"
+            )
+        number = as_numbers([value])
+        if number.shape != (1,):
+            raise InvalidLosses(f"the loss of arm {arm!r} is {value!r}; expected one number")
+        if not allowed.low <= number[0] <= allowed.high:
+            raise allowed.complain(arm, number[0])
+
+
+def as_numbers(values: Any) -> NDArray[np.float64]:
+    """The values as an array of doubles, in the shape they have.
+
+    >>> as_numbers([0, 0.5])
+    array([0. , 0.5])
+    """
+    try:
+        array = np.asarray(values)
+    except (TypeError, ValueError):
+        raise InvalidLosses(f"losses are {few(values)}; expected one number for each arm") from None
+    if array.dtype.kind not in "biuf":
+        raise InvalidLosses(
+            f"losses are {few(values)}, which are not numbers; expected a mapping, list or array of numbers"
+        )
+    return array.astype(np.float64, copy=False)
+
+
+def _is_number(value: object) -> bool:
+    try:
+        return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+    except OverflowError:  # an integer beyond all doubles
+        return False
+
+
+def few(values: Any) -> str:
+    """At most five of them, for a sentence."""
+    if isinstance(values, str | bytes):
+        return repr(values)
+    try:
+        listed = list(values)
+    except TypeError:
+        return _short(values)
+    return "[" + ", ".join(_short(value) for value in listed[:5]) + (", …]" if len(listed) > 5 else "]")
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else text[:37] + "..."
