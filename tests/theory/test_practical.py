@@ -504,6 +504,35 @@ def test_one_clique_is_another_matter() -> None:
         numbers_of([3])
 
 
+@pytest.mark.parametrize("step", [*HALF, practical.stability], ids=lambda step: step.__name__)
+def test_every_step_about_late_rounds_rejects_the_last_early_one(step: Step) -> None:
+    cover = cover_of([1, 1])
+    last = numbers_of([1, 1]).last_early_round
+    ahead, losses = np.array([0.0, 1.0]), np.array([0.0, 1.0])
+    early = PracticalRound(cover, Constants.practical(cover), last, 0.0, 0.0, ahead, losses, 0)
+    with pytest.raises(InvalidParameter, match=f"round is {last}; this step is about rounds after {last}"):
+        step(early)
+    assert step(dataclasses.replace(early, round=last + 1)).holds
+
+
+@pytest.mark.parametrize("step", HALF, ids=lambda step: step.__name__)
+def test_every_step_about_a_leading_best_clique_rejects_less_than_half_the_mass(step: Step) -> None:
+    cover = cover_of([1, 1])
+    behind = np.array([1e-3, 0.0])
+    state = PracticalRound(cover, Constants.practical(cover), 10**6, 0.0, 0.0, behind, np.zeros(2), 0)
+    assert 0.49 < state.best_mass < 0.5
+    with pytest.raises(InvalidParameter, match="at least 1/2"):
+        step(state)
+    assert practical.drawn_best_if_small(state).holds
+    assert practical.stability(state).holds
+    even = dataclasses.replace(state)
+    half = np.array([0.5, 0.5])
+    even.__dict__["solution"] = dataclasses.replace(state.solution, distribution=half, clique_mass=half)
+    assert step(even).holds
+    with pytest.raises(InvalidParameter, match="less than 1/2"):
+        practical.drawn_best_if_small(even)
+
+
 def test_steps_refuse_states_they_are_not_about() -> None:
     cover = cover_of([2, 1])
     c = Constants.practical(cover)
@@ -602,6 +631,54 @@ def test_the_decomposition_holds_on_a_run_of_the_shipped_learner() -> None:
     best = practical.decomposition(states, added, halves, final)
     assert best.holds
     assert best.slack < 0.05 * abs(best.right)
+
+
+def test_what_a_step_forgives_is_rounding_of_the_numbers_it_subtracts(states: list[PracticalRound]) -> None:
+    for state in [*states[:40], *late(states, half=True)[:10]]:
+        p, q, losses = state.distribution, state.mass, state.cumulative_losses
+        psi = sum(
+            math.sqrt(q[k]) * (state.constants.alpha[k] - sum(y * math.log(y) for y in p[clique] / q[k] if y > 0.0))
+            / state.constants.rate_factors[k]
+            for k, clique in enumerate(state.cover.cliques)
+        )  # fmt: skip
+        noise = 1e-13 * (1.0 + max(abs(losses)) * max(q) + state.barrier)
+        root = math.sqrt(state.round + 300.0)
+        norm = 1e-12 * (psi * root + sum(p[i] * (losses[i] - min(losses)) for i in range(len(p))))
+        u = np.eye(len(p))[state.best_arm]
+        forgiven = {practical.price_falls: noise, practical.price_rises: noise, practical.drawn_mass: 1e-9}
+        forgiven |= {practical.stability_by_local_norm: norm}
+        assert practical.bias(state, u).rounding == 1e-9
+        for step in EVERY:
+            check = step(state)
+            assert check.rounding == pytest.approx(forgiven.get(step, 0.0), rel=1e-6, abs=0.0)
+            assert (check.scale, check.tolerance) == (0.0, 1e-9)
+        assert practical.barrier_penalty(state, 10).scale == 1.0
+        reach = [a + math.log(len(c)) for a, c in zip(state.constants.alpha, state.cover.cliques, strict=True)]
+        assert practical.entropy_penalty(state, 10).scale == pytest.approx(sum(reach))
+    assert practical.drawn_best_arm(late(states, half=True)[0]).rounding == 1e-15
+
+
+def test_what_the_decomposition_forgives_is_the_size_of_what_it_subtracts() -> None:
+    cover = cover_of([2, 1])
+    c = Constants.practical(cover)
+    sums = np.array([[0.0, 0.0, 0.0], [-3.0, 2.0, -1.0], [-30.0, 20.0, -50.0]])  # a baseline makes sums negative
+    states = [PracticalRound(cover, c, t, 0.25, 0.5, row, np.zeros(3), 0) for t, row in enumerate(sums, start=1)]
+    halves = np.array([state.half_solutions[0].distribution for state in states])
+    check = practical.decomposition(states, np.array([state.estimates[0] for state in states]), halves, np.full(3, 1 / 3))
+    size = sum(
+        sum(abs(loss) * share for loss, share in zip(row, state.distribution, strict=True))
+        - state.entropy(state.distribution) * math.sqrt(t + 300.0) / 4.0
+        for t, (row, state) in enumerate(zip(sums, states, strict=True), start=1)
+    )
+    assert check.rounding == pytest.approx(1e-12 * size, rel=1e-9, abs=0.0)
+
+
+def test_the_entropy_of_an_empty_clique_is_zero() -> None:
+    cover = cover_of([2, 1])
+    state = PracticalRound(cover, Constants.practical(cover), 1, 0.0, 0.0, np.zeros(3), np.zeros(3), 0)
+    p = np.zeros(3)
+    p[cover.cliques[1]] = 1.0  # one arm has everything: alpha / sigma = alpha / sqrt(alpha) remains
+    assert state.entropy(p) == pytest.approx(-math.sqrt(state.constants.alpha[1]))
 
 
 def test_the_remaining_sides_are_their_definitions(states: list[PracticalRound]) -> None:

@@ -25,15 +25,13 @@ from allworlds.theory.arguments import checked_clique, checked_sizes
 Array = NDArray[np.float64]
 
 KAPPA = 0.25
-LATE_RATE = KAPPA / math.sqrt(2.0)  # a rate of at most this over 1 + n is late: no other mass grows by more than 4
 OTHERS_GROWTH = 4.0  # by how much the half step can raise a mass if the best clique is drawn and has half the mass
-OMEGA = math.exp(2.0 * LATE_RATE)  # 1.4242: what one late round can do to the odds inside the best clique
 WEIGHT = 0.59  # 1 / (1 + sqrt(1/2)) = 0.5858: the entropy's weight grows by at most this over eta0 sqrt(s_t)
 
-# The half-step lemma: sqrt(max(x, x+)) <= STEP_X sqrt(x) + (STEP_S + STEP_LOG sqrt(log d*)) S
-SHRINKAGE = 2.0 * (OTHERS_GROWTH - 1.0)  # 6: 1 - tau <= 6 (1 - q*)
-STEP_X = 4.0  # sqrt(4 e OMEGA) = 3.936
-STEP_S = 4.83  # sqrt(6 e OMEGA) = 4.820
+# The half-step lemma: sqrt(max(x, x+)) <= STEP_X sqrt(x) + (STEP_S + STEP_LOG sqrt(log d*)) S, where one late round
+# changes the odds inside the best clique by at most omega = exp(kappa sqrt(2)) = 1.4242, and 1 - tau <= 6 (1 - q*)
+STEP_X = 4.0  # sqrt(4 e omega) = 3.936
+STEP_S = 4.83  # sqrt(6 e omega) = 4.820
 STEP_LOG = 2.45  # sqrt(6) = 2.4495
 
 BEST_ARM = 1.42  # 2 * 2 * (1/2)^1.5 = 1.4142, (b)
@@ -127,8 +125,8 @@ class Numbers:
         # rho'/rho = (beta - slope n) / ((beta + slope b) (beta - n + (slope - 1) b))
         product = np.polymul([slope, c.beta], [slope - 1.0, c.beta - n])
         rise = 1.5 * (c.beta - slope * n)
-        roots = [*np.roots(np.polysub(2.0 * product, rise * np.array([-1.0, 1.0])))]  # of rho^1.5 (1 - b)^2
-        roots += [*np.roots(np.polyadd(2.0 * product, rise * np.array([1.0, 0.0])))]  # of rho^1.5 b^2
+        roots = [*np.roots(np.polysub(2.0 * product, [-rise, rise]))]  # of rho^1.5 (1 - b)^2
+        roots += [*np.roots(np.polyadd(2.0 * product, [rise, 0.0]))]  # of rho^1.5 b^2
         inside = [float(root.real) for root in roots if abs(root.imag) < 1e-9 and 0.0 < root.real < top]
         return max(growth(c.beta + slope * b, b, n) for b in [0.0, min(0.5, top), top, *inside])
 
@@ -142,26 +140,20 @@ class Numbers:
         limits: Array = np.maximum(by_rate, 2.0 * (self.highest_barrier + 1.0) / c.deficit_limit)
         return limits
 
-    @property
-    def late_rate(self) -> float:
-        """The largest ``eta_{t,k}`` of a late round."""
-        return LATE_RATE / (1.0 + self.rebound)
-
-    def is_late(self, round: int) -> bool:
-        """Is a round late: every clique's rate small, and the best clique not held back if it has half the mass?"""
-        s = round + self.constants.head_start
-        rates = self.constants.eta0 * self.factors / math.sqrt(s)
-        return bool(rates.max() <= self.late_rate and s >= 2.0 * self.limits.max())
-
     @cached_property
     def last_early_round(self) -> int:
-        """``t0``: the last round that is not late, 0 if there is none."""
-        by_rate = (self.constants.eta0 * float(self.factors.max()) / self.late_rate) ** 2
-        s = max(by_rate, 2.0 * float(self.limits.max()))
-        t = max(0, math.ceil(s - self.constants.head_start) - 2)
-        while not self.is_late(t + 1):
-            t += 1
-        return t
+        """``t0``: the last round that is not late, 0 if there is none.
+
+        A round is late if every rate ``eta_{t,k}`` is at most ``kappa / (sqrt(2) (1 + n))``, so that no other mass
+        grows by more than 4, and if ``s_t >= 2 max G``, so that a best clique with half the mass is not held back.
+        """
+        c = self.constants
+        by_rate = 2.0 * (c.eta0 * float(self.factors.max()) * (1.0 + self.rebound) / KAPPA) ** 2
+        return max(0, math.ceil(max(by_rate, 2.0 * float(self.limits.max())) - c.head_start) - 1)
+
+    def is_late(self, round: int) -> bool:
+        """Is the round after ``t0``?"""
+        return round > self.last_early_round
 
     def best_clique_weight(self, best_clique: int) -> float:
         """``M``: what ``eta_t sigma_* S`` costs."""

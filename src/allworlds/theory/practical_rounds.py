@@ -161,7 +161,7 @@ class PracticalRound:
         for k, clique in enumerate(self.cover.cliques):
             x = p[clique]
             q = float(x.sum())
-            y = x[x > 0.0] / q if q > 0.0 else x[:0]
+            y = x[x > 0.0] / q
             total -= math.sqrt(q) * (self.constants.alpha[k] - float(y @ np.log(y))) / sigma[k]
         return total
 
