@@ -143,9 +143,9 @@ def test_counts_of_numpy_are_counts() -> None:
 
 def test_more_cliques_than_arms_are_refused() -> None:
     zeros = np.zeros(3)
-    with pytest.raises(InvalidParameter, match="2 cliques came for 1 arms"):
+    with pytest.raises(InvalidParameter, match="n_cliques is 2; expected at most n_arms = 1"):
         theorem_1_bound(1, 2, 10, [0.5, 0.5])
-    with pytest.raises(InvalidParameter, match="2 cliques came for 1 arms"):
+    with pytest.raises(InvalidParameter, match="n_cliques is 2; expected at most n_arms = 1"):
         theorem_2_bound(1, np.full((3, 2), 0.5), zeros, zeros, best_clique=0)
 
 

@@ -320,14 +320,14 @@ def test_the_weight_grows_by_less_than_059() -> None:
         for t in (2, 3, 10, 1000, 10**6):
             assert practical.weight_growth(constants, t).holds
     assert practical.weight_growth(Constants.sharp(cover), 2).ratio > 0.99
-    with pytest.raises(InvalidParameter, match="from 2 on"):
+    with pytest.raises(InvalidParameter, match="expected at least 2"):
         practical.weight_growth(Constants.sharp(cover), 1)
 
 
 def largest_share(state: PracticalRound, drawn: int, arms: list[int], shift: float) -> float:
     worst = 0.0
     for w in np.linspace(0.0, 1.0, 17):
-        p = (1.0 - w) * state.distribution + w * state.half_solutions[drawn].distribution
+        p = (1.0 - w) * state.distribution + w * state.half_steps[drawn]
         total = 0.0
         for i in arms:
             k = int(state.cover.owner[i])
@@ -354,7 +354,7 @@ def test_the_shares_are_sums_arm_by_arm(states: list[PracticalRound]) -> None:
         assert not_drawn.left == pytest.approx(largest_share(state, best, elsewhere, c), **close)
         assert not_drawn.right == pytest.approx(8.0 * weighted)
         assert d.left == pytest.approx(largest_share(state, best, others, c), **close)
-        x, after = (sum(p[i] for i in others) for p in (state.distribution, state.half_solutions[best].distribution))
+        x, after = (sum(p[i] for i in others) for p in (state.distribution, state.half_steps[best]))
         assert lemma.left == pytest.approx(math.sqrt(max(x, after)), **close)
         assert d.right == pytest.approx(4.0 * eta_best * math.sqrt(max(x, after)))
         step = 4.0 * math.sqrt(x) + (4.83 + 2.45 * math.sqrt(math.log(len(others) + 1))) * s
@@ -389,7 +389,7 @@ def test_stability_is_what_the_two_minima_differ_by(states: list[PracticalRound]
     for state in states[:40]:
         rights, lefts = [], []
         for k in range(state.cover.n_cliques):
-            after, half = state.cumulative_losses + state.estimates[k], state.half_solutions[k].distribution
+            after, half = state.cumulative_losses + state.estimates[k], state.half_steps[k]
             values = [
                 after @ p
                 + state.entropy(p) * math.sqrt(state.round + 300.0) / 4.0
@@ -510,7 +510,7 @@ def test_every_step_about_late_rounds_rejects_the_last_early_one(step: Step) -> 
     last = numbers_of([1, 1]).last_early_round
     ahead, losses = np.array([0.0, 1.0]), np.array([0.0, 1.0])
     early = PracticalRound(cover, Constants.practical(cover), last, 0.0, 0.0, ahead, losses, 0)
-    with pytest.raises(InvalidParameter, match=f"round is {last}; this step is about rounds after {last}"):
+    with pytest.raises(InvalidParameter, match=f"round is {last}; expected one after {last}"):
         step(early)
     assert step(dataclasses.replace(early, round=last + 1)).holds
 
@@ -537,7 +537,7 @@ def test_steps_refuse_states_they_are_not_about() -> None:
     cover = cover_of([2, 1])
     c = Constants.practical(cover)
     early = PracticalRound(cover, c, 1, 0.0, 0.0, np.zeros(3), np.zeros(3), 0)
-    with pytest.raises(InvalidParameter, match="rounds after"):
+    with pytest.raises(InvalidParameter, match="expected one after"):
         practical.stability(early)
     small = PracticalRound(cover, c, 10**6, 0.0, 0.0, np.eye(3)[cover.cliques[0]].sum(axis=0) * 1e4, np.zeros(3), 0)
     small = dataclasses.replace(small, best_arm=int(cover.cliques[0][0]))
@@ -618,7 +618,7 @@ def test_the_shipped_learner_adds_the_estimates_of_the_theorem() -> None:
 
 def test_the_decomposition_holds_on_a_run_of_the_shipped_learner() -> None:
     states, drawn, added = shipped_run([3, 1, 2], 300, 5)
-    halves = np.array([state.half_solutions[k].distribution for state, k in zip(states, drawn, strict=True)])
+    halves = np.array([state.half_steps[k] for state, k in zip(states, drawn, strict=True)])
     rng = np.random.default_rng(0)
     for u in [rng.dirichlet(np.ones(6)) for _ in range(5)] + [np.array([0.95] + [0.01] * 5)]:
         check = practical.decomposition(states, added, halves, u)
@@ -663,8 +663,10 @@ def test_what_the_decomposition_forgives_is_the_size_of_what_it_subtracts() -> N
     c = Constants.practical(cover)
     sums = np.array([[0.0, 0.0, 0.0], [-3.0, 2.0, -1.0], [-30.0, 20.0, -50.0]])  # a baseline makes sums negative
     states = [PracticalRound(cover, c, t, 0.25, 0.5, row, np.zeros(3), 0) for t, row in enumerate(sums, start=1)]
-    halves = np.array([state.half_solutions[0].distribution for state in states])
-    check = practical.decomposition(states, np.array([state.estimates[0] for state in states]), halves, np.full(3, 1 / 3))
+    halves = np.array([state.half_steps[0] for state in states])
+    check = practical.decomposition(
+        states, np.array([state.estimates[0] for state in states]), halves, np.full(3, 1 / 3)
+    )
     size = sum(
         sum(abs(loss) * share for loss, share in zip(row, state.distribution, strict=True))
         - state.entropy(state.distribution) * math.sqrt(t + 300.0) / 4.0
@@ -683,7 +685,7 @@ def test_the_entropy_of_an_empty_clique_is_zero() -> None:
 
 def test_the_remaining_sides_are_their_definitions(states: list[PracticalRound]) -> None:
     for state in late(states, half=True)[:40]:
-        best, after = state.best_clique, state.half_solutions[state.best_clique].clique_mass
+        best, after = state.best_clique, state.half_mass[state.best_clique]
         check = practical.other_masses(state)
         assert check.left == pytest.approx(max(after[k] / q for k, q in enumerate(state.mass) if k != best))
         assert check.right == 4.0

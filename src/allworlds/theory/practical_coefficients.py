@@ -96,6 +96,11 @@ class Numbers:
         """``sigma_k``, shape (K,)."""
         return self.constants.rate_factors
 
+    @property
+    def head_start(self) -> float:
+        """``h``."""
+        return self.constants.head_start
+
     @cached_property
     def reach(self) -> Array:
         """``R_k = alpha_k + log d_k``, shape (K,)."""
@@ -173,12 +178,12 @@ class Numbers:
 
     def harmonic(self, horizon: int) -> float:
         """At least ``sum_{t <= T} 1 / s_t``: ``log((T + h) / h)``, or ``1 + log T``, whichever is smaller."""
-        h = self.constants.head_start
+        h = self.head_start
         return min(1.0 + math.log(horizon), math.log((horizon + h) / h) if h > 0.0 else math.inf)
 
     def summed_rates(self, rounds: int) -> float:
         """At least ``sum_{t <= rounds} eta_t``: ``2 eta0 (sqrt(rounds + h) - sqrt(h))``."""
-        h = self.constants.head_start
+        h = self.head_start
         return 2.0 * self.constants.eta0 * (math.sqrt(rounds + h) - math.sqrt(h))
 
     def constant(self, best_clique: int, horizon: int) -> float:

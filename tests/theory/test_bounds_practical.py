@@ -14,7 +14,7 @@ from allworlds.ftrl.sharp import rebound, sharp_alpha
 from allworlds.learners.tsallis_shannon import State, Ticket, TsallisShannon
 from allworlds.theory import practical_adversarial_bound, practical_corrupted_bound, practical_general_bound
 from allworlds.theory import practical_coefficients as number
-from allworlds.theory.practical_bounds import unnoticed_chance
+from allworlds.theory.bounds import unnoticed_chance
 from allworlds.theory.practical_coefficients import Numbers, numbers_of
 from theory.states import cover_of
 
