@@ -39,10 +39,10 @@ def test_a_play_is_a_distribution_in_every_round_up_to_rounding() -> None:
         ([[1.0 + 1e-9, -1e-9]], [0.0]),
         ([[0.5, 0.5], [0.5, 0.6]], [0.0, 0.0]),
     ):
-        with pytest.raises(InvalidParameter, match="no distribution"):
+        with pytest.raises(InvalidParameter, match="not a distribution"):
             arguments.checked_play(mass, others, 0)
     for others in ([0.5 + 2e-6], [-1e-9]):
-        with pytest.raises(InvalidParameter, match="others leaves 0"):
+        with pytest.raises(InvalidParameter, match="from 0 to the clique's mass"):
             arguments.checked_play([[0.5, 0.5]], others, 0)
 
 

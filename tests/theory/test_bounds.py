@@ -158,17 +158,17 @@ def test_every_clique_has_its_column_of_masses() -> None:
 
 @pytest.mark.parametrize("row", [[-0.1, 1.1], [math.nan, 0.5], [0.5, 0.6], [0.2, 0.2], [math.inf, 0.0]], ids=str)
 def test_masses_that_are_no_distribution_are_refused(row: list[float]) -> None:
-    with pytest.raises(InvalidParameter, match="no distribution"):
+    with pytest.raises(InvalidParameter, match="not a distribution"):
         sharp_general_bound([1, 1], [[0.5, 0.5], row], [0.0, 0.0], 0)
-    with pytest.raises(InvalidParameter, match="no distribution"):
+    with pytest.raises(InvalidParameter, match="not a distribution"):
         theorem_2_bound(2, [[0.5, 0.5], row], [0.0, 0.0], [0.0, 0.0], 0)
 
 
 @pytest.mark.parametrize("x", [-0.1, 0.6, math.nan])
 def test_the_mass_beside_the_best_arm_is_part_of_its_cliques(x: float) -> None:
-    with pytest.raises(InvalidParameter, match="others leaves 0 to the best clique's mass"):
+    with pytest.raises(InvalidParameter, match="from 0 to the clique's mass"):
         sharp_general_bound([2, 1], [[0.5, 0.5]], [x], 0)
-    with pytest.raises(InvalidParameter, match="others leaves 0 to the best clique's mass"):
+    with pytest.raises(InvalidParameter, match="from 0 to the clique's mass"):
         theorem_2_bound(3, [[0.5, 0.5]], [x], [0.0], 0)
     if x != 0.6:
         with pytest.raises(InvalidParameter, match="1 numbers from 0 to 1"):

@@ -442,6 +442,9 @@ def test_the_growth_of_the_theorem_is_the_largest_of_any_round(states: list[Prac
     assert inner.growth == pytest.approx(inside, rel=1e-6)
     ends = [(2.3 / 1.55) ** 1.5 * 0.75**2, (1.55 / 1.05) ** 1.5 * 0.25, 1.0]  # b = 3/4, 1/2 and 0
     assert inside > 1.2 * max(ends)  # the largest value lies inside
+    steep = Numbers(np.array([10, 2]), dataclasses.replace(shipped, beta=5.0, barrier_slope=3.0, rate_factor=()))
+    assert steep.growth == pytest.approx((5.0 / (5.0 - rebound(10))) ** 1.5)  # the largest value is at b = 0
+    assert steep.growth == pytest.approx(largest_growth(5.0, 3.0, rebound(10), 0.75), rel=1e-6)
     short = Numbers(np.array([1, 1]), dataclasses.replace(shipped, beta=0.05, barrier_slope=3.0, baseline_share=0.01))
     assert short.growth == pytest.approx((0.08 / 0.07) ** 1.5 * 0.99**2, rel=1e-12)  # the share ends before that place
 
@@ -531,6 +534,15 @@ def test_every_step_about_a_leading_best_clique_rejects_less_than_half_the_mass(
     assert step(even).holds
     with pytest.raises(InvalidParameter, match="less than 1/2"):
         practical.drawn_best_if_small(even)
+
+
+def test_the_summed_stability_takes_the_shift_from_exactly_half_the_mass_on() -> None:
+    cover, half, losses = cover_of([1, 1]), np.array([0.5, 0.5]), np.array([0.75, 0.0])
+    state = PracticalRound(cover, Constants.practical(cover), 10**4, 0.25, 0.25, np.zeros(2), losses, 0)
+    state.__dict__["solution"] = dataclasses.replace(state.solution, distribution=half, clique_mass=half)
+    left = largest_share(state, 0, [0, 1], 0.5) + largest_share(state, 1, [0, 1], 0.0)  # c = l* - b = 1/2
+    assert practical.stability(state).left == pytest.approx(left)
+    assert left != pytest.approx(largest_share(state, 0, [0, 1], 0.0) + largest_share(state, 1, [0, 1], 0.0), rel=0.01)
 
 
 def test_steps_refuse_states_they_are_not_about() -> None:

@@ -1,4 +1,4 @@
-"""What the bounds accept: whole numbers, masses of a distribution, gaps; anything else is refused in a sentence."""
+"""What the bounds accept: whole numbers, masses of a distribution, gaps; ``InvalidParameter`` otherwise."""
 
 from __future__ import annotations
 
@@ -58,10 +58,13 @@ def checked_play(clique_mass: ArrayLike, others: ArrayLike, best_clique: Any, n_
     best = checked_clique(best_clique, q.shape[1])
     if not np.all(q >= 0.0) or not np.all(np.abs(q.sum(axis=1) - 1.0) <= ROUNDING):
         raise InvalidParameter(
-            "clique_mass has a row that is no distribution; expected numbers of at least 0 that add to 1"
+            "clique_mass has a row that is not a distribution; expected numbers of at least 0 that add up to 1"
         )
     if not np.all((x >= 0.0) & (x <= q[:, best] + ROUNDING)):
-        raise InvalidParameter("others leaves 0 to the best clique's mass; it is the mass of that clique's other arms")
+        raise InvalidParameter(
+            f"others goes from {x.min():g} to {x.max():g}; expected the mass of the best clique's other arms, "
+            "from 0 to the clique's mass"
+        )
     return q
 
 

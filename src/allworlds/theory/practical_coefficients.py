@@ -122,25 +122,26 @@ class Numbers:
         """``rho_bar``, the largest ``rho^(3/2) max(b, 1 - b)^2`` for ``b`` up to ``phi``.
 
         ``rho`` falls as the barrier rises, so the highest baseline is ``b`` there. The logarithm of the rest is
-        stationary only at roots of a quadratic on each side of ``b = 1/2``, so the ends and these roots are all
-        candidates.
+        stationary only at roots of a quadratic on each side of ``b = 1/2``, where it has no peak, so the ends and these
+        roots are all candidates. Further points from 0 to ``phi`` do no harm.
         """
         c, n = self.constants, self.rebound
         slope, top = _slope(c), highest_baseline(c)
         # rho'/rho = (beta - slope n) / ((beta + slope b) (beta - n + (slope - 1) b))
         product = np.polymul([slope, c.beta], [slope - 1.0, c.beta - n])
         rise = 1.5 * (c.beta - slope * n)
-        roots = [*np.roots(np.polysub(2.0 * product, [-rise, rise]))]  # of rho^1.5 (1 - b)^2
-        roots += [*np.roots(np.polyadd(2.0 * product, [rise, 0.0]))]  # of rho^1.5 b^2
-        inside = [float(root.real) for root in roots if abs(root.imag) < 1e-9 and 0.0 < root.real < top]
-        return max(growth(c.beta + slope * b, b, n) for b in [0.0, min(0.5, top), top, *inside])
+        below = np.roots(np.polysub(2.0 * product, [-rise, rise]))  # of rho^1.5 (1 - b)^2
+        above = np.roots(np.polyadd(2.0 * product, [rise, 0.0]))  # of rho^1.5 b^2
+        candidates = np.clip([0.0, top, *below.real, *above.real], 0.0, top).tolist()
+        return max(growth(c.beta + slope * b, b, n) for b in candidates)
 
     @cached_property
     def limits(self) -> Array:
-        """``G_k``: a clique whose estimate is held back has less than ``G_k / s_t`` of the mass, shape (K,)."""
+        """``G_k``: a clique whose estimate is held back has less than ``G_k / s_t`` of the mass, shape (K,).
+
+        They are 0 without a limit, where ``deficit_limit`` is infinite.
+        """
         c = self.constants
-        if c.deficit_limit == math.inf:
-            return np.zeros(len(self.sizes))
         by_rate = (self.reach / (c.deficit_limit * c.eta0 * self.factors)) ** 2
         limits: Array = np.maximum(by_rate, 2.0 * (self.highest_barrier + 1.0) / c.deficit_limit)
         return limits
