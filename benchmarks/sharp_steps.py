@@ -16,7 +16,7 @@ from collections.abc import Callable
 import numpy as np
 
 from allworlds.theory import Check, Round, mass_stability, sharp
-from allworlds.workflows.verify.random_rounds import random_round
+from allworlds.workflows.verify.instances import random_round
 
 HORIZON = 10**6  # of the comparator in the penalty
 

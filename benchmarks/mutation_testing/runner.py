@@ -81,7 +81,7 @@ def prepare(room: str, package: Path) -> None:
     above = sys.modules[package.name]
     shared, names = set(sys.modules), set(vars(above))
     if not ROOMS[room].plain_python:  # compile the step once, here, and not in every child
-        from allworlds.workflows.verify.random_rounds import random_round
+        from allworlds.workflows.verify.instances import random_round
 
         for which in ("sharp", "paper"):
             random_round(np.random.default_rng(0), which)

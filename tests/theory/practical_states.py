@@ -6,7 +6,7 @@ import numpy as np
 
 from allworlds.ftrl.constants import Constants
 from allworlds.theory.practical_coefficients import numbers_of
-from allworlds.theory.practical_rounds import PracticalRound
+from allworlds.theory.rounds import PracticalRound
 from theory.states import cover_of
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from allworlds.theory import Round
-from allworlds.workflows.verify.random_rounds import cover_of, random_round
+from allworlds.workflows.verify.instances import cover_of, random_round
 
 __all__ = ["cover_of", "late", "random_round"]
 

@@ -115,7 +115,7 @@ def test_what_the_theorems_do_not_cover_is_refused() -> None:
         sharp_adversarial_bound([0, 2], 10)
     with pytest.raises(InvalidParameter, match=r"\(T, K\)"):
         sharp_general_bound([1, 1], [[0.5, 0.5]], [0.0, 0.0], best_clique=0)
-    with pytest.raises(InvalidParameter, match=r"best_clique is .*; expected an integer from 0 to 1"):
+    with pytest.raises(InvalidParameter, match="best_clique is .*; expected an integer from 0 to 1"):
         sharp_general_bound([1, 1], [[0.5, 0.5]], [0.0], best_clique=2)
 
 
@@ -143,9 +143,9 @@ def test_counts_of_numpy_are_counts() -> None:
 
 def test_more_cliques_than_arms_are_refused() -> None:
     zeros = np.zeros(3)
-    with pytest.raises(InvalidParameter, match="2 cliques came for 1 arms"):
+    with pytest.raises(InvalidParameter, match="n_cliques is 2; expected at most n_arms = 1"):
         theorem_1_bound(1, 2, 10, [0.5, 0.5])
-    with pytest.raises(InvalidParameter, match="2 cliques came for 1 arms"):
+    with pytest.raises(InvalidParameter, match="n_cliques is 2; expected at most n_arms = 1"):
         theorem_2_bound(1, np.full((3, 2), 0.5), zeros, zeros, best_clique=0)
 
 

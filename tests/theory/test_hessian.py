@@ -7,7 +7,8 @@ import pytest
 from scipy.linalg import eigh
 
 from allworlds.foundation.errors import InvalidParameter
-from allworlds.ftrl.sharp import sharp_alphas, worst_conditional
+from allworlds.ftrl.sharp import sharp_alpha, sharp_alphas, worst_conditional
+from allworlds.theory import smallest_hessian_eigenvalue
 from allworlds.theory.hessian import (
     dual_norm_squared,
     lemma_1,
@@ -118,7 +119,7 @@ def test_lemma_2_holds_above_its_floor(gamma: float) -> None:
 def test_lemma_2_needs_its_floor() -> None:
     with pytest.raises(InvalidParameter, match="a floor above 0"):
         lemma_2(np.array([0.5, 0.5]), cover_of([2]), 0.0)
-    with pytest.raises(InvalidParameter, match="less than gamma"):
+    with pytest.raises(InvalidParameter, match="at least gamma"):
         lemma_2(np.array([0.001, 0.999]), cover_of([2]), 0.01)
 
 
@@ -165,3 +166,26 @@ def test_lemma_6_agrees_with_differences_of_the_value() -> None:
 def test_lemma_6_notices_a_wrong_derivative() -> None:
     wrong = TsallisPerspective(lambda y: y**2, lambda y: 2.1 * y, lambda y: np.full_like(y, 2.0))
     assert not lemma_6(wrong, np.array([0.3, 0.9, 0.4])).holds
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.25, 2.0])
+def test_the_closed_form_is_the_smallest_eigenvalue(alpha: float) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.random((200, 2)) * 3.0 + 1e-3
+    expected = [np.linalg.eigvalsh(shifted_shannon(alpha).hessian(point))[0] for point in x]
+    np.testing.assert_allclose(smallest_hessian_eigenvalue(x[:, 0], x[:, 1], alpha), expected, rtol=1e-7, atol=1e-9)
+
+
+def test_the_figures_two_panels_differ_in_sign() -> None:
+    grid = np.linspace(1e-4, 1.0, 150)
+    x1, x2 = np.meshgrid(grid, grid)
+    assert smallest_hessian_eigenvalue(x1, x2, 0.0).min() < 0.0
+    assert smallest_hessian_eigenvalue(x1, x2, 0.25).min() > 0.0
+
+
+def test_the_sign_turns_at_the_sharp_alpha_and_at_its_worst_point() -> None:
+    worst, limit = worst_conditional(2, 0.0), sharp_alpha(2, 0.0)
+    assert smallest_hessian_eigenvalue(*worst, limit - 1e-6) < 0.0
+    assert smallest_hessian_eigenvalue(*worst, limit + 1e-6) > 0.0
+    ratios = np.geomspace(1e-8, 1.0, 2000)
+    assert smallest_hessian_eigenvalue(ratios, 1.0, limit + 1e-6).min() > 0.0

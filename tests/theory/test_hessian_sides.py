@@ -49,7 +49,7 @@ def test_lemma_2_accepts_its_floor_itself() -> None:
     p, cover = np.array([0.25, 0.75]), cover_of([2])
     assert hessian.smallest_conditional(p * 0.4, cover) == pytest.approx(0.25)
     assert hessian.lemma_2(p, cover, 0.25).holds
-    with pytest.raises(InvalidParameter, match="less than gamma"):
+    with pytest.raises(InvalidParameter, match="at least gamma"):
         hessian.lemma_2(p, cover, 0.25 + 1e-9)
     for gamma in (0.0, math.nan):
         with pytest.raises(InvalidParameter, match="a floor above 0"):

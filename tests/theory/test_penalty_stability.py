@@ -11,7 +11,7 @@ from allworlds.foundation.errors import InvalidParameter
 from allworlds.ftrl.constants import Constants
 from allworlds.ftrl.solve import solve_ftrl
 from allworlds.theory import Check, Round, lemma_3, lemma_4, lemma_5, theorem_3
-from allworlds.theory.simplex import sharp_comparator, shrunk_comparator
+from allworlds.theory.regulariser import sharp_comparator, shrunk_comparator
 from theory.states import cover_of
 
 
@@ -143,7 +143,7 @@ def test_lemma_4_refuses_what_is_no_floor(gamma: object) -> None:
 
 
 def test_lemma_4_refuses_play_below_the_floor() -> None:
-    with pytest.raises(InvalidParameter, match=r"less than gamma = 0\.1"):
+    with pytest.raises(InvalidParameter, match=r"expected at least gamma = 0\.1"):
         lemma_4(np.array([[0.95, 0.05]]), cover_of([1, 1]), 0, 0.1)
 
 

@@ -170,9 +170,9 @@ def test_lemma_4_accepts_its_floor_itself_and_forgives_only_rounding() -> None:
     cover = cover_of([1, 1])
     assert lemma_4(np.array([[0.9, 0.1]]), cover, 0, 0.1).holds
     assert lemma_4(np.array([[0.9, 0.1 * (1.0 - 1e-9)]]), cover, 0, 0.1).holds
-    with pytest.raises(InvalidParameter, match="less than gamma"):
+    with pytest.raises(InvalidParameter, match="at least gamma"):
         lemma_4(np.array([[0.9, 0.1 * (1.0 - 5e-9)]]), cover, 0, 0.1)
-    with pytest.raises(InvalidParameter, match="less than gamma"):
+    with pytest.raises(InvalidParameter, match="at least gamma"):
         lemma_4(np.array([[0.9, np.nan]]), cover, 0, 0.1)
 
 

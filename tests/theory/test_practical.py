@@ -320,14 +320,14 @@ def test_the_weight_grows_by_less_than_059() -> None:
         for t in (2, 3, 10, 1000, 10**6):
             assert practical.weight_growth(constants, t).holds
     assert practical.weight_growth(Constants.sharp(cover), 2).ratio > 0.99
-    with pytest.raises(InvalidParameter, match="from 2 on"):
+    with pytest.raises(InvalidParameter, match="expected at least 2"):
         practical.weight_growth(Constants.sharp(cover), 1)
 
 
 def largest_share(state: PracticalRound, drawn: int, arms: list[int], shift: float) -> float:
     worst = 0.0
     for w in np.linspace(0.0, 1.0, 17):
-        p = (1.0 - w) * state.distribution + w * state.half_solutions[drawn].distribution
+        p = (1.0 - w) * state.distribution + w * state.half_steps[drawn]
         total = 0.0
         for i in arms:
             k = int(state.cover.owner[i])
@@ -354,7 +354,7 @@ def test_the_shares_are_sums_arm_by_arm(states: list[PracticalRound]) -> None:
         assert not_drawn.left == pytest.approx(largest_share(state, best, elsewhere, c), **close)
         assert not_drawn.right == pytest.approx(8.0 * weighted)
         assert d.left == pytest.approx(largest_share(state, best, others, c), **close)
-        x, after = (sum(p[i] for i in others) for p in (state.distribution, state.half_solutions[best].distribution))
+        x, after = (sum(p[i] for i in others) for p in (state.distribution, state.half_steps[best]))
         assert lemma.left == pytest.approx(math.sqrt(max(x, after)), **close)
         assert d.right == pytest.approx(4.0 * eta_best * math.sqrt(max(x, after)))
         step = 4.0 * math.sqrt(x) + (4.83 + 2.45 * math.sqrt(math.log(len(others) + 1))) * s
@@ -389,7 +389,7 @@ def test_stability_is_what_the_two_minima_differ_by(states: list[PracticalRound]
     for state in states[:40]:
         rights, lefts = [], []
         for k in range(state.cover.n_cliques):
-            after, half = state.cumulative_losses + state.estimates[k], state.half_solutions[k].distribution
+            after, half = state.cumulative_losses + state.estimates[k], state.half_steps[k]
             values = [
                 after @ p
                 + state.entropy(p) * math.sqrt(state.round + 300.0) / 4.0
@@ -442,6 +442,9 @@ def test_the_growth_of_the_theorem_is_the_largest_of_any_round(states: list[Prac
     assert inner.growth == pytest.approx(inside, rel=1e-6)
     ends = [(2.3 / 1.55) ** 1.5 * 0.75**2, (1.55 / 1.05) ** 1.5 * 0.25, 1.0]  # b = 3/4, 1/2 and 0
     assert inside > 1.2 * max(ends)  # the largest value lies inside
+    steep = Numbers(np.array([10, 2]), dataclasses.replace(shipped, beta=5.0, barrier_slope=3.0, rate_factor=()))
+    assert steep.growth == pytest.approx((5.0 / (5.0 - rebound(10))) ** 1.5)  # the largest value is at b = 0
+    assert steep.growth == pytest.approx(largest_growth(5.0, 3.0, rebound(10), 0.75), rel=1e-6)
     short = Numbers(np.array([1, 1]), dataclasses.replace(shipped, beta=0.05, barrier_slope=3.0, baseline_share=0.01))
     assert short.growth == pytest.approx((0.08 / 0.07) ** 1.5 * 0.99**2, rel=1e-12)  # the share ends before that place
 
@@ -504,11 +507,49 @@ def test_one_clique_is_another_matter() -> None:
         numbers_of([3])
 
 
+@pytest.mark.parametrize("step", [*HALF, practical.stability], ids=lambda step: step.__name__)
+def test_every_step_about_late_rounds_rejects_the_last_early_one(step: Step) -> None:
+    cover = cover_of([1, 1])
+    last = numbers_of([1, 1]).last_early_round
+    ahead, losses = np.array([0.0, 1.0]), np.array([0.0, 1.0])
+    early = PracticalRound(cover, Constants.practical(cover), last, 0.0, 0.0, ahead, losses, 0)
+    with pytest.raises(InvalidParameter, match=f"round is {last}; expected one after {last}"):
+        step(early)
+    assert step(dataclasses.replace(early, round=last + 1)).holds
+
+
+@pytest.mark.parametrize("step", HALF, ids=lambda step: step.__name__)
+def test_every_step_about_a_leading_best_clique_rejects_less_than_half_the_mass(step: Step) -> None:
+    cover = cover_of([1, 1])
+    behind = np.array([1e-3, 0.0])
+    state = PracticalRound(cover, Constants.practical(cover), 10**6, 0.0, 0.0, behind, np.zeros(2), 0)
+    assert 0.49 < state.best_mass < 0.5
+    with pytest.raises(InvalidParameter, match="at least 1/2"):
+        step(state)
+    assert practical.drawn_best_if_small(state).holds
+    assert practical.stability(state).holds
+    even = dataclasses.replace(state)
+    half = np.array([0.5, 0.5])
+    even.__dict__["solution"] = dataclasses.replace(state.solution, distribution=half, clique_mass=half)
+    assert step(even).holds
+    with pytest.raises(InvalidParameter, match="less than 1/2"):
+        practical.drawn_best_if_small(even)
+
+
+def test_the_summed_stability_takes_the_shift_from_exactly_half_the_mass_on() -> None:
+    cover, half, losses = cover_of([1, 1]), np.array([0.5, 0.5]), np.array([0.75, 0.0])
+    state = PracticalRound(cover, Constants.practical(cover), 10**4, 0.25, 0.25, np.zeros(2), losses, 0)
+    state.__dict__["solution"] = dataclasses.replace(state.solution, distribution=half, clique_mass=half)
+    left = largest_share(state, 0, [0, 1], 0.5) + largest_share(state, 1, [0, 1], 0.0)  # c = l* - b = 1/2
+    assert practical.stability(state).left == pytest.approx(left)
+    assert left != pytest.approx(largest_share(state, 0, [0, 1], 0.0) + largest_share(state, 1, [0, 1], 0.0), rel=0.01)
+
+
 def test_steps_refuse_states_they_are_not_about() -> None:
     cover = cover_of([2, 1])
     c = Constants.practical(cover)
     early = PracticalRound(cover, c, 1, 0.0, 0.0, np.zeros(3), np.zeros(3), 0)
-    with pytest.raises(InvalidParameter, match="rounds after"):
+    with pytest.raises(InvalidParameter, match="expected one after"):
         practical.stability(early)
     small = PracticalRound(cover, c, 10**6, 0.0, 0.0, np.eye(3)[cover.cliques[0]].sum(axis=0) * 1e4, np.zeros(3), 0)
     small = dataclasses.replace(small, best_arm=int(cover.cliques[0][0]))
@@ -589,7 +630,7 @@ def test_the_shipped_learner_adds_the_estimates_of_the_theorem() -> None:
 
 def test_the_decomposition_holds_on_a_run_of_the_shipped_learner() -> None:
     states, drawn, added = shipped_run([3, 1, 2], 300, 5)
-    halves = np.array([state.half_solutions[k].distribution for state, k in zip(states, drawn, strict=True)])
+    halves = np.array([state.half_steps[k] for state, k in zip(states, drawn, strict=True)])
     rng = np.random.default_rng(0)
     for u in [rng.dirichlet(np.ones(6)) for _ in range(5)] + [np.array([0.95] + [0.01] * 5)]:
         check = practical.decomposition(states, added, halves, u)
@@ -604,9 +645,59 @@ def test_the_decomposition_holds_on_a_run_of_the_shipped_learner() -> None:
     assert best.slack < 0.05 * abs(best.right)
 
 
+def test_what_a_step_forgives_is_rounding_of_the_numbers_it_subtracts(states: list[PracticalRound]) -> None:
+    for state in [*states[:40], *late(states, half=True)[:10]]:
+        p, q, losses = state.distribution, state.mass, state.cumulative_losses
+        psi = sum(
+            math.sqrt(q[k]) * (state.constants.alpha[k] - sum(y * math.log(y) for y in p[clique] / q[k] if y > 0.0))
+            / state.constants.rate_factors[k]
+            for k, clique in enumerate(state.cover.cliques)
+        )  # fmt: skip
+        noise = 1e-13 * (1.0 + max(abs(losses)) * max(q) + state.barrier)
+        root = math.sqrt(state.round + 300.0)
+        norm = 1e-12 * (psi * root + sum(p[i] * (losses[i] - min(losses)) for i in range(len(p))))
+        u = np.eye(len(p))[state.best_arm]
+        forgiven = {practical.price_falls: noise, practical.price_rises: noise, practical.drawn_mass: 1e-9}
+        forgiven |= {practical.stability_by_local_norm: norm}
+        assert practical.bias(state, u).rounding == 1e-9
+        for step in EVERY:
+            check = step(state)
+            assert check.rounding == pytest.approx(forgiven.get(step, 0.0), rel=1e-6, abs=0.0)
+            assert (check.scale, check.tolerance) == (0.0, 1e-9)
+        assert practical.barrier_penalty(state, 10).scale == 1.0
+        reach = [a + math.log(len(c)) for a, c in zip(state.constants.alpha, state.cover.cliques, strict=True)]
+        assert practical.entropy_penalty(state, 10).scale == pytest.approx(sum(reach))
+    assert practical.drawn_best_arm(late(states, half=True)[0]).rounding == 1e-15
+
+
+def test_what_the_decomposition_forgives_is_the_size_of_what_it_subtracts() -> None:
+    cover = cover_of([2, 1])
+    c = Constants.practical(cover)
+    sums = np.array([[0.0, 0.0, 0.0], [-3.0, 2.0, -1.0], [-30.0, 20.0, -50.0]])  # a baseline makes sums negative
+    states = [PracticalRound(cover, c, t, 0.25, 0.5, row, np.zeros(3), 0) for t, row in enumerate(sums, start=1)]
+    halves = np.array([state.half_steps[0] for state in states])
+    check = practical.decomposition(
+        states, np.array([state.estimates[0] for state in states]), halves, np.full(3, 1 / 3)
+    )
+    size = sum(
+        sum(abs(loss) * share for loss, share in zip(row, state.distribution, strict=True))
+        - state.entropy(state.distribution) * math.sqrt(t + 300.0) / 4.0
+        for t, (row, state) in enumerate(zip(sums, states, strict=True), start=1)
+    )
+    assert check.rounding == pytest.approx(1e-12 * size, rel=1e-9, abs=0.0)
+
+
+def test_the_entropy_of_an_empty_clique_is_zero() -> None:
+    cover = cover_of([2, 1])
+    state = PracticalRound(cover, Constants.practical(cover), 1, 0.0, 0.0, np.zeros(3), np.zeros(3), 0)
+    p = np.zeros(3)
+    p[cover.cliques[1]] = 1.0  # one arm has everything: alpha / sigma = alpha / sqrt(alpha) remains
+    assert state.entropy(p) == pytest.approx(-math.sqrt(state.constants.alpha[1]))
+
+
 def test_the_remaining_sides_are_their_definitions(states: list[PracticalRound]) -> None:
     for state in late(states, half=True)[:40]:
-        best, after = state.best_clique, state.half_solutions[state.best_clique].clique_mass
+        best, after = state.best_clique, state.half_mass[state.best_clique]
         check = practical.other_masses(state)
         assert check.left == pytest.approx(max(after[k] / q for k, q in enumerate(state.mass) if k != best))
         assert check.right == 4.0

@@ -59,5 +59,5 @@ def test_losses_outside_the_unit_interval_and_unknown_arms_are_refused() -> None
 def test_constants_with_other_estimates_than_the_papers_are_refused():
     cover = clique_cover(graphs.disjoint_cliques(2, 2))
     p = np.full(4, 0.25)
-    with pytest.raises(InvalidConstants, match="practical constants have others"):
+    with pytest.raises(InvalidConstants, match="practical constants have other estimates"):
         half_steps(cover, np.zeros(4), p, p, 0.1, Constants.practical(cover))

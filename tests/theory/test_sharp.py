@@ -115,7 +115,7 @@ def test_steps_that_need_a_later_round_say_so() -> None:
     cover = cover_of([2, 1])
     early = round_state(cover, np.zeros(3), np.ones(3), 1.0, Constants.sharp(cover), 0)
     late = round_state(cover, np.array([9.0, 9.0, 9.0]), np.ones(3), 0.5, Constants.sharp(cover), cover.cliques[1][0])
-    with pytest.raises(InvalidParameter, match="a round t >= 4"):
+    with pytest.raises(InvalidParameter, match="that of round 4"):
         sharp.stability(early)
     assert late.best_mass < 0.5
     with pytest.raises(InvalidParameter, match="more than 1/2"):

@@ -13,14 +13,20 @@ from allworlds.foundation.errors import InvalidParameter
 from allworlds.ftrl import Constants, sharp_alpha, solve_ftrl
 from allworlds.graphs import disjoint_cliques
 from allworlds.theory import Check, lemma_7, practical, round_state, sharp_hessian
-from allworlds.workflows.verify import Verdict, verify
-from allworlds.workflows.verify.algorithm import optimality
-from allworlds.workflows.verify.instances import Instances
-from allworlds.workflows.verify.random_rounds import constants_of
-from allworlds.workflows.verify.statement import Outcome, Statement
+from allworlds.workflows.verify import GROUPS, Verdict, judge, verify
+from allworlds.workflows.verify.instances import (
+    WORLDS,
+    Instances,
+    Losses,
+    Outcome,
+    Statement,
+    Trajectory,
+    constants_of,
+    make_losses,
+    run,
+)
+from allworlds.workflows.verify.paper import optimality
 from allworlds.workflows.verify.theorems import against_i_star, against_the_best
-from allworlds.workflows.verify.trajectories import WORLDS, Losses, Trajectory, make_losses, run
-from allworlds.workflows.verify.verdict import GROUPS, judge
 
 
 @pytest.fixture(scope="module")

@@ -16,11 +16,8 @@ import pytest
 
 from allworlds import theory
 from allworlds.theory import Bound, Check
-from allworlds.workflows.verify import algorithm, regulariser
-from allworlds.workflows.verify.instances import Instances
-from allworlds.workflows.verify.shares import LEAST_SHARE
-from allworlds.workflows.verify.statement import Statement
-from allworlds.workflows.verify.verdict import GROUPS, judge
+from allworlds.workflows.verify import GROUPS, LEAST_SHARE, judge, paper
+from allworlds.workflows.verify.instances import Instances, Statement
 
 STATEMENTS = {statement.label: statement for members in GROUPS.values() for statement in members}
 OWN = ("lem:hessian-expression", "eqn:reg", "fig:3d", "theorem-a-only-if", "alg:FTRL", "alg:FTRL-sum", "alg:FTRL-floor",
@@ -107,14 +104,14 @@ def scaled(function: Callable[..., Any], factor: float) -> Callable[..., Any]:
     ("label", "module", "name", "factor"),
     [
         ("lem:hessian-expression", theory.hessian, "_second_differences", 1.001),
-        ("eqn:reg", regulariser, "tsallis_shannon_expanded", 1.0 + 1e-9),
+        ("eqn:reg", paper, "tsallis_shannon_expanded", 1.0 + 1e-9),
         ("fig:3d", theory, "smallest_hessian_eigenvalue", -1.0),
         ("fig:3d", theory, "smallest_hessian_eigenvalue", 0.0),
-        ("theorem-a-only-if", regulariser, "smallest_scaled_eigenvalue", 1.01),
-        ("theorem-a-only-if", regulariser, "smallest_scaled_eigenvalue", -100.0),
+        ("theorem-a-only-if", paper, "smallest_scaled_eigenvalue", 1.01),
+        ("theorem-a-only-if", paper, "smallest_scaled_eigenvalue", -100.0),
         ("theorem-a-if", theory.hessian, "scaled_hessian", 0.99),
-        ("alg:FTRL", algorithm, "tsallis_shannon_gradient", 1.001),
-        ("alg:FTRL", algorithm, "log_barrier_gradient", 0.999),
+        ("alg:FTRL", paper, "tsallis_shannon_gradient", 1.001),
+        ("alg:FTRL", paper, "log_barrier_gradient", 0.999),
         ("remark-perspective", theory.remarks, "classical_perspective_hessian", -1.0),
     ],
 )
@@ -130,14 +127,14 @@ def test_lemma_1_turns_red_with_another_function_than_its_condition_was_checked_
     part: str, instances: Instances, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A Hessian that lacks the shift, or has half of the curvature, is not above the bound."""
-    true = regulariser.TsallisPerspective.hessian
+    true = paper.TsallisPerspective.hessian
 
     def wrong(self: Any, x: np.ndarray) -> np.ndarray:
         if part == "second":
             return np.asarray(0.5 * true(self, x))
         return np.asarray(true(self, x) - 0.5 * np.ones((len(x), len(x))) * x.sum() ** -1.5)
 
-    monkeypatch.setattr(regulariser.TsallisPerspective, "hessian", wrong)
+    monkeypatch.setattr(paper.TsallisPerspective, "hessian", wrong)
     assert not verdict("lem:amazing2", instances)
 
 

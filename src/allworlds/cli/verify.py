@@ -20,18 +20,18 @@ if TYPE_CHECKING:
 
     from allworlds.workflows.verify import Verdict
 
-SEEDS = 10**9  # a seed that a person can copy
-NARROW = 64  # columns; below, a table would cut its numbers
+SEEDS = 10**9  # short enough for a person to copy
+NARROW = 64  # columns; a narrower table would truncate its numbers
 
 
 def verify(
     seed: Annotated[
-        int | None, typer.Option(min=0, help="Seed of the random instances; drawn afresh and printed if not given.")
+        int | None, typer.Option(min=0, help="Seed of the random instances; by default a new one, which is printed.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per statement.")] = False,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer and smaller instances.")] = False,
 ) -> None:
-    """Check every lemma and theorem, of the paper and our own, on fresh random instances and real trajectories.
+    """Check every lemma and theorem, of the paper and our own, on new random instances and real runs.
 
     Theorems A, B and C, about the sharp and the default constants, are among them, with each step of their proofs.
     Prints each statement with its left side, right side and slack. The exit code is 1 if one fails.
@@ -58,7 +58,7 @@ def verify(
 
 
 def _as_json(verdict: Verdict, seed: int) -> str:
-    """One object on one line, with the seed that repeats it; a number that JSON cannot write is null."""
+    """One object on one line, with the seed; a number that JSON cannot represent is null."""
     fields = {name: _plain(value) for name, value in dataclasses.asdict(verdict).items()}
     return json.dumps(fields | {"seed": seed}, allow_nan=False)
 
@@ -73,7 +73,7 @@ def _plain(value: Any) -> Any:
 
 
 def _print_verdicts(screen: Console, verdicts: list[Verdict]) -> None:
-    """Print a table, or lines where a table would cut its numbers, and a closing sentence."""
+    """Print a table and a closing sentence; on a narrow screen, plain lines instead of the table."""
     from rich.text import Text
 
     if screen.width < NARROW:
@@ -106,7 +106,7 @@ def _table(screen: Console, verdicts: list[Verdict]) -> Table:
 
 
 def _mark(screen: Console, verdict: Verdict) -> Text:
-    """Say whether a statement holds in a word that needs no colour to be understood."""
+    """Whether a statement holds, in words or signs, so that colour is not needed."""
     from rich.text import Text
 
     yes, no = ("✓", "✗") if "utf" in screen.encoding.lower() else ("yes", "NO")
@@ -123,7 +123,7 @@ def _name(verdict: Verdict) -> str:
 
 
 def _summary(verdicts: list[Verdict]) -> str:
-    """Close with one sentence: how many hold, how many say nothing, which fail."""
+    """One closing sentence: how many statements hold, how many are vacuous, which fail."""
     if not verdicts:
         return "No statement was checked."
     failing = [verdict.statement for verdict in verdicts if not verdict.holds]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from allworlds.reporting.canvas import blank, house_style
-from allworlds.theory.figure1 import smallest_hessian_eigenvalue
+from allworlds.theory.hessian import smallest_hessian_eigenvalue
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

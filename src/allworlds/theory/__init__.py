@@ -1,4 +1,4 @@
-"""What a run may cost: the paper's lemmas and theorems, and the sharp ones, as functions of arrays.
+"""What a run may cost: the lemmas and theorems of the paper and of our own proofs, as functions of arrays.
 
 Every lemma is one function that returns a :class:`Check` with its two sides; every theorem is one function
 that returns a :class:`Bound`. ``docs/paper_map.md`` lists them, ``docs/sharp_constants.md`` and
@@ -10,6 +10,9 @@ from __future__ import annotations
 from allworlds.theory.bounds import (
     Bound,
     clique_penalty,
+    practical_adversarial_bound,
+    practical_corrupted_bound,
+    practical_general_bound,
     sharp_adversarial_bound,
     sharp_corrupted_bound,
     sharp_general_bound,
@@ -17,31 +20,37 @@ from allworlds.theory.bounds import (
     theorem_2_bound,
 )
 from allworlds.theory.check import Check
-from allworlds.theory.figure1 import smallest_hessian_eigenvalue
-from allworlds.theory.hessian import lemma_1, lemma_2, lemma_6, pointwise_threshold, sharp_hessian
-from allworlds.theory.iterates import lemma_7, lemma_8, lemma_9, mass_ratio, mass_stability
-from allworlds.theory.paper_runs import (
+from allworlds.theory.displays import (
+    corrupted_play,
     half_steps_and_regret,
     penalty_mid_term,
     young_for_the_half_step,
     young_for_the_step,
+    youngs_line,
+)
+from allworlds.theory.hessian import (
+    lemma_1,
+    lemma_2,
+    lemma_6,
+    pointwise_threshold,
+    sharp_hessian,
+    smallest_hessian_eigenvalue,
 )
 from allworlds.theory.penalty_stability import (
+    decomposition,
     general_penalty_bound,
     general_stability_bound,
     lemma_3,
     lemma_4,
     lemma_5,
+    lemma_7,
+    lemma_8,
+    lemma_9,
     theorem_3,
-)
-from allworlds.theory.practical_bounds import (
-    practical_adversarial_bound,
-    practical_corrupted_bound,
-    practical_general_bound,
 )
 from allworlds.theory.regret import arm_gaps, clique_gaps, corruption_level, pseudo_regret, realised_regret
 from allworlds.theory.rounds import Round, half_steps, round_state
-from allworlds.theory.sharp_runs import corrupted_play, decomposition, youngs_line
+from allworlds.theory.sharp import mass_ratio, mass_stability
 
 __all__ = [
     "Bound",

@@ -1,8 +1,10 @@
 """The regret theorems as numbers: what each one promises, with its constants, for given arrays.
 
-The paper's theorems come from [EK21]; the sharp ones from ``docs/sharp_constants.md``, where ``d_k`` is a
-clique's size and ``alpha_k = sharp_alpha(d_k)``. Expectations come in as arrays; nothing is simulated.
-Regret is against a fixed arm ``i*``. The sharp general and adversarial bounds hold for every fixed arm;
+Theorems 1 and 2 are those of [EK21]. Theorem B (``sharp_...``) is from ``docs/sharp_constants.md``, where ``d_k`` is a
+clique's size and ``alpha_k = sharp_alpha(d_k)``. Theorem C (``practical_...``) is from ``docs/default_proof.md``; it
+takes two or more cliques and optionally constants other than ``Constants.practical``, and raises ``InvalidConstants``
+where :func:`~allworlds.theory.practical.covers` says no. Expectations are passed as arrays; nothing is simulated.
+Regret is against a fixed arm ``i*``. The general and adversarial bounds of Theorems B and C hold for every fixed arm;
 the corrupted ones need ``i*`` to be the unique best arm of the clean means.
 """
 
@@ -17,9 +19,19 @@ from numpy.typing import ArrayLike, NDArray
 
 from allworlds.foundation.checks import index, real, whole
 from allworlds.foundation.errors import InvalidParameter
-from allworlds.ftrl.sharp import sharp_alpha, sharp_alphas
-from allworlds.theory import coefficients as number
-from allworlds.theory.arguments import checked_gaps, checked_masses, checked_play, checked_sizes
+from allworlds.ftrl.constants import Constants
+from allworlds.ftrl.sharp import sharp_alpha
+from allworlds.theory import sharp
+from allworlds.theory.arguments import (
+    checked_gaps,
+    checked_masses,
+    checked_play,
+    checked_sizes,
+)
+from allworlds.theory.practical_coefficients import KAPPA, Numbers, numbers_of
+from allworlds.theory.sharp import SharpNumbers
+
+Array = NDArray[np.float64]
 
 PAPER_MINIMUM = 3**11  # [EK21, Theorems 1 and 2, restated] need N T >= 3^11
 
@@ -128,19 +140,7 @@ def sharp_general_bound(
 
     ``docs/sharp_constants.md``, Theorem B (i).
     """
-    size = checked_sizes(sizes)
-    q = checked_play(clique_mass, others, best_clique, n_cliques=len(size))
-    x = np.asarray(others, dtype=np.float64)
-    horizon = len(q)
-    weight = number.weights(size, best_clique)
-    rate = 1.0 / np.sqrt(np.arange(1, horizon + 1))
-    elsewhere = np.delete(np.sqrt(q) * weight, best_clique, axis=1).sum(axis=1)
-    terms = {
-        "constant": _constant(size, best_clique, horizon),
-        "other cliques": float(rate @ elsewhere),
-        "best clique": float(weight[best_clique]) * float(rate @ np.sqrt(x)),
-    }
-    return _bound(sum(terms.values()), horizon, terms, largest_gap)
+    return _general(SharpNumbers(checked_sizes(sizes)), clique_mass, others, best_clique, largest_gap)
 
 
 def sharp_adversarial_bound(sizes: ArrayLike, horizon: int) -> Bound:
@@ -155,9 +155,9 @@ def sharp_adversarial_bound(sizes: ArrayLike, horizon: int) -> Bound:
     """
     size, rounds = checked_sizes(sizes), whole("horizon", horizon)
     terms = {
-        "barrier": number.BETA * (len(size) - 1) * math.log(rounds) + 1.0,
-        "penalty": math.sqrt(rounds) * number.reach(size),
-        "stability": number.ADVERSARIAL * math.sqrt(len(size) * rounds),
+        "barrier": sharp.BETA * (len(size) - 1) * math.log(rounds) + 1.0,
+        "penalty": math.sqrt(rounds) * float(np.linalg.norm(SharpNumbers(size).reach)),
+        "stability": sharp.ADVERSARIAL * math.sqrt(len(size) * rounds),
     }
     return _bound(sum(terms.values()), rounds, terms)
 
@@ -175,7 +175,7 @@ def clique_penalty(size: int) -> float:
 
     ``docs/sharp_constants.md``, Theorem B (ii).
     """
-    return (sharp_alpha(size) + math.log(size)) ** 2 + number.ADVERSARIAL**2
+    return (sharp_alpha(size) + math.log(size)) ** 2 + sharp.ADVERSARIAL**2
 
 
 def sharp_corrupted_bound(
@@ -199,27 +199,135 @@ def sharp_corrupted_bound(
 
     ``docs/sharp_constants.md``, Theorem B (iii).
     """
-    size, rounds = checked_sizes(sizes), whole("horizon", horizon)
+    return _corrupted(SharpNumbers(checked_sizes(sizes)), clique_gaps, best_clique, horizon, corruption, largest_gap)
+
+
+def practical_adversarial_bound(sizes: ArrayLike, horizon: int, *, constants: Constants | None = None) -> Bound:
+    """The bound that holds against every arm, whatever the losses: of order ``sqrt(T sum_k R_k)``.
+
+    >>> bound = practical_adversarial_bound([1] * 10, horizon=10**6)
+    >>> bound.vacuous, round(bound.value)
+    (False, 145084)
+
+    ``docs/default_proof.md``, Theorem C (ii).
+    """
+    numbers, rounds = numbers_of(sizes, constants), whole("horizon", horizon)
+    c = numbers.constants
+    range_of_entropy = float(np.linalg.norm(numbers.reach / numbers.factors))
+    spread = float(np.linalg.norm(numbers.factors))
+    terms = {
+        "logarithms": numbers.logarithms(rounds),
+        "penalty": math.sqrt(rounds + c.head_start) / c.eta0 * range_of_entropy,
+        "stability": numbers.growth / (2.0 * KAPPA) * spread * numbers.summed_rates(rounds),
+    }
+    return _bound(sum(terms.values()), rounds, terms)
+
+
+def practical_general_bound(
+    sizes: ArrayLike,
+    clique_mass: ArrayLike,
+    others: ArrayLike,
+    best_clique: int,
+    *,
+    largest_gap: float = 1.0,
+    constants: Constants | None = None,
+) -> Bound:
+    """The general bound from the expected play of each round: ``clique_mass`` (T, K) and ``others`` (T,).
+
+    >>> bound = practical_general_bound([1, 1], [[0.5, 0.5]], [0.0], best_clique=0)
+    >>> sorted(bound.terms)
+    ['best clique', 'constant', 'other cliques']
+
+    ``docs/default_proof.md``, Theorem C (i).
+    """
+    return _general(numbers_of(sizes, constants), clique_mass, others, best_clique, largest_gap)
+
+
+def practical_corrupted_bound(
+    sizes: ArrayLike,
+    clique_gaps: ArrayLike,
+    best_clique: int,
+    horizon: int,
+    corruption: float = 0.0,
+    *,
+    largest_gap: float | None = None,
+    constants: Constants | None = None,
+) -> Bound:
+    """The bound for stochastic losses with corruption ``C``: ``A + W/2 + sqrt(W (W/4 + A + 2C))``.
+
+    ``clique_gaps`` (K,) is 0 only for the best clique, and only where it is a single arm.
+
+    >>> bound = practical_corrupted_bound([1, 1], [0.0, 0.5], best_clique=0, horizon=10**6)
+    >>> sorted(bound.terms)
+    ['W', 'constant']
+
+    ``docs/default_proof.md``, Theorem C (iii).
+    """
+    numbers = numbers_of(sizes, constants)
+    return _corrupted(numbers, clique_gaps, best_clique, horizon, corruption, largest_gap)
+
+
+def unnoticed_chance(draws_per_factor_e: float, begin: float = 0.35, end: float = 0.9) -> float:
+    """The chance that an arm drawn independently with probability ``N / t`` is not drawn from ``begin T`` to ``end T``.
+
+    >>> round(2000 * unnoticed_chance(8.05), 2), round(2000 * unnoticed_chance(7.25, end=1.0), 2)
+    (1.0, 0.99)
+
+    ``docs/default_proof.md``, the frontier.
+    """
+    if not (draws_per_factor_e >= 0.0 and 0.0 < begin < end):
+        raise InvalidParameter(
+            f"draws_per_factor_e is {draws_per_factor_e}, begin {begin} and end {end}; expected at least 0 and "
+            "0 < begin < end"
+        )
+    chance: float = (begin / end) ** draws_per_factor_e
+    return chance
+
+
+def difficulty(numbers: SharpNumbers | Numbers, clique_gaps: Array, best_clique: int, horizon: int) -> float:
+    """``W``: the sum of ``B_k^2 / Delta_k`` over the gaps above 0, times a logarithm of the horizon."""
+    used = clique_gaps > 0.0
+    spread = numbers.weights(best_clique)[used] ** 2 / clique_gaps[used]
+    return numbers.harmonic(horizon) * float(spread.sum())
+
+
+def _general(
+    numbers: SharpNumbers | Numbers, clique_mass: ArrayLike, others: ArrayLike, best_clique: int, largest_gap: float
+) -> Bound:
+    """Part (i) of Theorems B and C."""
+    q = checked_play(clique_mass, others, best_clique, n_cliques=len(numbers.sizes))
+    x, weight = np.asarray(others, dtype=np.float64), numbers.weights(best_clique)
+    rate = 1.0 / np.sqrt(np.arange(1, len(q) + 1) + numbers.head_start)
+    elsewhere = np.delete(np.sqrt(q) * weight, best_clique, axis=1).sum(axis=1)
+    terms = {
+        "constant": numbers.constant(best_clique, len(q)),
+        "other cliques": float(rate @ elsewhere),
+        "best clique": float(weight[best_clique]) * float(rate @ np.sqrt(x)),
+    }
+    return _bound(sum(terms.values()), len(q), terms, largest_gap)
+
+
+def _corrupted(
+    numbers: SharpNumbers | Numbers,
+    clique_gaps: ArrayLike,
+    best_clique: int,
+    horizon: int,
+    corruption: float,
+    largest_gap: float | None,
+) -> Bound:
+    """Part (iii) of Theorems B and C: Young's inequality with its best parameter."""
+    size, rounds, spent = numbers.sizes, whole("horizon", horizon), real("corruption", corruption, at_least=0)
     gaps, best = checked_gaps(clique_gaps, len(size)), index("best_clique", best_clique, len(size))
-    spent = real("corruption", corruption, at_least=0)
     expected_zero = (np.arange(len(size)) == best) & (size == 1)
     if np.any((gaps == 0.0) != expected_zero):
         raise InvalidParameter(
-            "a clique's gap is 0 where it may not be, or not 0 where it must; expected 0 exactly for a best "
-            "clique of a single arm, because the best arm must be unique"
+            f"clique_gaps is {clique_gaps!r}; expected 0 exactly for a best clique of a single arm, "
+            "because the best arm must be unique"
         )
-    w = number.difficulty(size, gaps, best, rounds)
-    a = _constant(size, best, rounds)
-    terms = {"constant": a, "W": w}
+    w, a = difficulty(numbers, gaps, best, rounds), numbers.constant(best, rounds)
     gap = float(gaps.max()) if largest_gap is None else largest_gap
-    return _bound(a + w / 2.0 + math.sqrt(w * (w / 4.0 + a + 2.0 * spent)), rounds, terms, gap, spent)
-
-
-def _constant(size: NDArray[np.intp], best_clique: int, horizon: int) -> float:
-    """``9 (K - 1) log T + 4 + alpha* / sqrt(T)``."""
-    barrier = number.BETA * (len(size) - 1) * math.log(horizon)
-    alpha_best = float(sharp_alphas(size)[best_clique])
-    return barrier + 1.0 + number.FREE_ROUNDS + alpha_best / math.sqrt(horizon)
+    value = a + w / 2.0 + math.sqrt(w * (w / 4.0 + a + 2.0 * spent))
+    return _bound(value, rounds, {"constant": a, "W": w}, gap, spent)
 
 
 def _bound(
@@ -238,4 +346,4 @@ def _bound(
 
 def _check_arms(n_arms: int, n_cliques: int) -> None:
     if n_cliques > n_arms:
-        raise InvalidParameter(f"{n_cliques} cliques came for {n_arms} arms; expected at least one arm in each clique")
+        raise InvalidParameter(f"n_cliques is {n_cliques}; expected at most n_arms = {n_arms}")

@@ -1,4 +1,4 @@
-"""What a checked statement looks like: a left side, a right side, and whether left <= right."""
+"""A checked statement: a left side, a right side, and whether left <= right."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from dataclasses import dataclass
 class Check:
     """One inequality of a proof, evaluated: the statement claims ``left <= right``.
 
-    Rounding may cost ``tolerance`` times the larger side, or times ``scale`` where the sides have a natural size that
-    is larger. Where they are small differences of large numbers, ``rounding`` says how much those may be off.
+    The left side may be larger by rounding: by ``tolerance`` times the larger side, or times ``scale`` where the sides
+    have a natural size that is larger. Where the sides are small differences of large numbers, ``rounding`` is added.
 
     >>> check = Check("a square is not negative", "example", left=0.0, right=4.0)
     >>> check.holds, check.slack
@@ -39,12 +39,12 @@ class Check:
 
     @property
     def size(self) -> float:
-        """What the slack is to be compared with: the larger side, or the scale."""
+        """What to compare the slack with: the larger side, or the scale."""
         return max(abs(self.left), abs(self.right), self.scale)
 
     @property
     def room(self) -> float:
-        """The slack as a share of the size, so that instances compare; infinite for 0 <= 0, which says nothing."""
+        """The slack as a share of the size, so that instances compare; infinite for ``0 <= 0``, which says nothing."""
         return (self.slack + self.rounding) / self.size if self.size > 0.0 else float("inf")
 
     @property

@@ -1,4 +1,4 @@
-"""The Hessian of the Tsallis-Shannon entropy: Lemmas 1, 2 and 6, and the exact condition.
+"""The Hessian of the Tsallis-Shannon entropy: Lemmas 1, 2 and 6, Figure 1, and the exact condition.
 
 With ``D = diag(p_i sqrt(q_k))`` the scaled block ``sqrt(D) Hess sqrt(D)`` of a clique depends on the
 conditional distribution ``y`` alone. Lemma 2 says that its smallest eigenvalue is at least 1/2, and the
@@ -15,8 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from allworlds.foundation.errors import InvalidParameter
 from allworlds.theory.check import Check
-from allworlds.theory.regulariser import TsallisPerspective
-from allworlds.theory.simplex import Partition
+from allworlds.theory.regulariser import Partition, TsallisPerspective
 
 Array = NDArray[np.float64]
 
@@ -98,7 +97,8 @@ def lemma_1(perspective: TsallisPerspective, x: Array, c: float, lam: float) -> 
     """The Hessian of a Tsallis-perspective dominates ``lam/4 J`` and half of its curved part.
 
     Right side: the smallest eigenvalue of the difference, scaled on both sides by the roots of the Hessian's diagonal,
-    so that the entries are of order 1 however rare an arm is. Refused where the lemma's condition fails.
+    so that the entries are of order 1 however rare an arm is. Raises ``InvalidParameter`` where the lemma's condition
+    fails.
 
     [EK21, Lemma 1]
     """
@@ -106,7 +106,7 @@ def lemma_1(perspective: TsallisPerspective, x: Array, c: float, lam: float) -> 
     y = x / total
     condition = lemma_1_condition(perspective, y, c, lam)
     if not condition <= 0.0:
-        raise InvalidParameter(f"the condition of Lemma 1 is {condition:g} at this point; it must be at most 0")
+        raise InvalidParameter(f"the condition of Lemma 1 is {condition:g} at this point; expected at most 0")
     tilted = np.outer(y, np.ones_like(y)) - np.eye(len(y))  # row i is y_i z_i
     curved = tilted.T @ (perspective.second(y)[:, None] * tilted)
     bound = (lam / 4.0 * np.ones_like(curved) + curved / 2.0) * total**-1.5
@@ -125,9 +125,10 @@ def lemma_2(p: Array, cover: Partition, gamma: float) -> Check:
     [EK21, Lemma 2]
     """
     if not gamma > 0.0:
-        raise InvalidParameter(f"gamma is {gamma!r}; Lemma 2 needs a floor above 0, alpha grows with its logarithm")
-    if smallest_conditional(p, cover) < gamma:
-        raise InvalidParameter(f"some arm has less than gamma = {gamma:g} of its clique; Lemma 2 needs as much")
+        raise InvalidParameter(f"gamma is {gamma!r}; expected a floor above 0, because alpha grows with its logarithm")
+    lowest = smallest_conditional(p, cover)
+    if lowest < gamma:
+        raise InvalidParameter(f"an arm has {lowest:g} of its clique; expected at least gamma = {gamma:g}")
     alpha = 2.0 * (1.0 + math.log(gamma) ** 2)
     return Check("Hess Psi >= D/2", "lem:strong-convexity-reg", 0.5, smallest_scaled_eigenvalue(p, cover, alpha))
 
@@ -193,3 +194,28 @@ def _second_differences(perspective: TsallisPerspective, x: Array, step: float) 
             far = slope(x + 2 * unit[j], i) - slope(x - 2 * unit[j], i)
             entries[i, j] = (8.0 * near - far) / (12.0 * step)
     return entries
+
+
+def smallest_hessian_eigenvalue(x1: ArrayLike, x2: ArrayLike, alpha: float) -> Array:
+    """The smaller eigenvalue of the Hessian of the entropy of one clique of two arms at ``(x1, x2)``, in closed form.
+
+    The shape is that of ``x1`` and ``x2``. With ``alpha = 0`` the eigenvalue is negative near the axes; with
+    ``alpha = 0.25`` it is positive everywhere, as for every alpha above ``sharp_alpha(2, kappa=0) = 0.2202``.
+
+    >>> values = smallest_hessian_eigenvalue(np.array([0.5, 0.05]), np.array([0.5, 0.95]), alpha=0.0)
+    >>> (values > 0).tolist()
+    [True, False]
+
+    [EK21, Figure 1]
+    """
+    x1, x2 = np.asarray(x1, dtype=np.float64), np.asarray(x2, dtype=np.float64)
+    total = x1 + x2
+    y1, y2 = x1 / total, x2 / total
+    log1, log2 = np.log(y1), np.log(y2)
+    entropy = -y1 * log1 - y2 * log2
+    common = (alpha - 3.0 * entropy) / 4.0 - 1.0
+    a, c = 1.0 / y1 + common - log1, 1.0 / y2 + common - log2
+    b = common - (log1 + log2) / 2.0
+    larger = (a + c) / 2.0 + np.hypot((a - c) / 2.0, b)
+    smaller: Array = (a * c - b * b) / larger * total**-1.5  # no cancellation when a >> c
+    return smaller

@@ -1,7 +1,7 @@
 """The regret proof for the default constants, one function a step of ``docs/default_proof.md``.
 
 Every function takes a :class:`PracticalRound` and evaluates both sides of one inequality; where a statement is about
-every clique, it returns the one that uses most of its bound.
+every clique, it returns the one that uses the largest share of its bound.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from allworlds.ftrl.constants import Constants
 from allworlds.theory import practical_coefficients as number
 from allworlds.theory.check import Check
 from allworlds.theory.practical_coefficients import KAPPA, Verdict, covers
-from allworlds.theory.practical_rounds import PracticalRound
-from allworlds.theory.simplex import sharp_comparator
+from allworlds.theory.regulariser import sharp_comparator
+from allworlds.theory.rounds import PracticalRound
 
 __all__ = ["PracticalRound", "Verdict", "covers"]
 
@@ -40,7 +40,8 @@ def deficit(state: PracticalRound) -> Check:
     x = state.mass**-0.5
     lowest = np.array([state.cumulative_losses[clique].min() for clique in state.cover.cliques])
     lefts = lowest - state.solution.multiplier
-    return _tightest("L_k - lambda <= R x/(2 eta) + beta x^2", "default-0-deficit", lefts, state.reach_price(x))
+    rights = state.numbers.reach * x / (2.0 * state.rates) + state.barrier * x**2
+    return _tightest("L_k - lambda <= R x/(2 eta) + beta x^2", "default-0-deficit", lefts, rights)
 
 
 def held_back_mass(state: PracticalRound) -> Check:
@@ -48,8 +49,8 @@ def held_back_mass(state: PracticalRound) -> Check:
     held = state.excess > 0.0
     if not held.any():
         return Check("q_k <= G_k / s_t if z_k > 0", "default-0-mass", 0.0, 1.0)
-    rights = state.numbers.limits[held] / state.effective_round
-    return _tightest("q_k <= G_k / s_t if z_k > 0", "default-0-mass", state.mass[held], rights)
+    rights = state.numbers.limits / state.effective_round
+    return _tightest("q_k <= G_k / s_t if z_k > 0", "default-0-mass", state.mass[held], rights[held])
 
 
 def bias_cost(state: PracticalRound) -> Check:
@@ -77,8 +78,8 @@ def price_rises(state: PracticalRound) -> Check:
 def curvature(state: PracticalRound) -> Check:
     """Step 2: ``V_k'' >= kappa / (eta_k q^(3/2)) + beta_t / q^2``, Theorem A in one direction."""
     lefts = KAPPA / (state.rates * state.mass**1.5) + state.barrier / state.mass**2
-    cliques = range(state.cover.n_cliques)
-    rights = np.array([state.price_slope(k, float(state.mass[k]), state.cumulative_losses) for k in cliques])
+    each = enumerate(state.mass.tolist())
+    rights = np.array([state.price_slope(k, q, state.cumulative_losses) for k, q in each])
     return _tightest("kappa / (eta q^1.5) + beta / q^2 <= V''", "default-2-slope", lefts, rights)
 
 
@@ -102,32 +103,32 @@ def mass_growth(state: PracticalRound) -> Check:
 
 def barrier_penalty(state: PracticalRound, horizon: int) -> Check:
     """Step 3: ``Phi(u) - Phi(p) <= (K - 1) log T``."""
-    left = state.barrier_value(_comparator(state, horizon)) - state.barrier_value(state.distribution)
+    u = sharp_comparator(state.cover, state.best_arm, horizon)
+    left = state.barrier_value(u) - state.barrier_value(state.distribution)
     right = (state.cover.n_cliques - 1) * math.log(horizon)
     return Check("Phi(u) - Phi(p) <= (K-1) log T", "default-3-barrier", left, right, scale=1.0)
 
 
 def entropy_penalty(state: PracticalRound, horizon: int) -> Check:
     """Step 3: ``Psi(u) - Psi(p)`` in terms of the other masses and ``x``."""
-    left = state.entropy(_comparator(state, horizon)) - state.entropy(state.distribution)
-    sigma, best = state.numbers.factors, state.best_clique
+    sigma, best = state.constants.rate_factors, state.best_clique
     right = float(np.delete(state.numbers.reach / sigma * np.sqrt(state.mass), best).sum())
     right += (1.0 + math.log(state.cover.sizes[best])) / sigma[best] * math.sqrt(state.others_mass)
     right += state.constants.alpha[best] / (sigma[best] * horizon)
-    return Check("Psi(u) - Psi(p) <= its bound", "default-3", left, right, scale=float(state.numbers.reach.sum()))
+    scale = float(state.numbers.reach.sum())
+    return Check("Psi(u) - Psi(p) <= its bound", "default-3", _gain(state, horizon), right, scale=scale)
 
 
 def plain_penalty(state: PracticalRound, horizon: int) -> Check:
     """Step 3: ``Psi(u) - Psi(p) <= sqrt(sum_k (R_k / sigma_k)^2)``, whatever the masses."""
-    left = state.entropy(_comparator(state, horizon)) - state.entropy(state.distribution)
-    right = float(np.linalg.norm(state.numbers.reach / state.numbers.factors))
-    return Check("Psi(u) - Psi(p) <= |R / sigma|", "default-3-plain", left, right)
+    right = float(np.linalg.norm(state.numbers.reach / state.constants.rate_factors))
+    return Check("Psi(u) - Psi(p) <= |R / sigma|", "default-3-plain", _gain(state, horizon), right)
 
 
 def weight_growth(constants: Constants, round: int) -> Check:
     """Step 3: ``1/eta_t - 1/eta_{t-1} <= 0.59 / (eta0 sqrt(s_t))`` for ``t >= 2``."""
     if round < 2:
-        raise InvalidParameter(f"round is {round}; this step is about rounds from 2 on")
+        raise InvalidParameter(f"round is {round}; expected at least 2")
     left = 1.0 / constants.learning_rate(round) - 1.0 / constants.learning_rate(round - 1)
     right = number.WEIGHT * constants.learning_rate(round) / constants.eta0**2
     return Check("1/eta_t - 1/eta_{t-1} <= 0.59/(eta0 sqrt(s))", "default-3-weight", left, right)
@@ -157,39 +158,35 @@ def decomposition(states: list[PracticalRound], estimates: Array, half_steps: Ar
 
 def stability_by_local_norm(state: PracticalRound, shift: float = 0.0) -> Check:
     """Step 4: ``stability <= sum_k eta_k sqrt(q~_k) sum_i p~_i (lhat_i - c)^2 / (2 kappa)``, for every draw."""
-    cliques, everything = range(state.cover.n_cliques), np.arange(state.cover.n_arms)
-    halves = [half.distribution for half in state.half_solutions]
-    lefts = np.array([_stability(state, state.estimates[k], halves[k]) for k in cliques])
-    rights = np.array([state.shares(k, everything, shift) for k in cliques])
+    draws, everything = zip(state.estimates, state.half_steps, strict=True), np.arange(state.cover.n_arms)
+    lefts = np.array([_stability(state, estimate, half) for estimate, half in draws])
+    rights = np.array([state.shares(k, everything, shift) for k in range(state.cover.n_cliques)])
     large = abs(state.entropy(state.distribution)) * math.sqrt(state.effective_round)
-    large += float(np.abs(state.cumulative_losses - state.cumulative_losses.min()) @ state.distribution)
+    large += float((state.cumulative_losses - state.cumulative_losses.min()) @ state.distribution)
     return _tightest("stability <= local norm", "default-4-norm", lefts, rights, rounding=1e-12 * large)
 
 
 def plain_stability(state: PracticalRound) -> Check:
     """Step 4, adversarial: ``E stability <= rho_t^(3/2) delta_t^2 / (2 kappa) sum_k eta_k sqrt(q_k)``."""
-    cliques = range(state.cover.n_cliques)
-    left = sum(float(state.mass[k]) * state.shares(k, state.members(k), 0.0) for k in cliques)
+    left = state.expected(_own_shares(state))
     right = state.growth / (2.0 * KAPPA) * float(state.rates @ np.sqrt(state.mass))
     return Check("E stability, c = 0", "default-4-plain", left, right)
 
 
 def drawn_elsewhere(state: PracticalRound) -> Check:
     """Step 4 (a): another clique is drawn, ``c = 0``."""
-    ks = [k for k in range(state.cover.n_cliques) if k != state.best_clique]
-    left = sum(float(state.mass[k]) * state.shares(k, state.members(k), 0.0) for k in ks)
-    right = state.growth / (2.0 * KAPPA) * float(state.rates[ks] @ np.sqrt(state.mass[ks]))
-    return Check("(a)", "default-4a", left, right)
+    left = float(np.delete(state.mass * _own_shares(state), state.best_clique).sum())
+    return Check("(a)", "default-4a", left, state.growth / (2.0 * KAPPA) * _weighted_roots(state))
 
 
 def drawn_best_if_small(state: PracticalRound) -> Check:
     """Step 4 (a*): the best clique is drawn and has less than half the mass, ``c = 0``."""
     if not state.best_mass < 0.5:
-        raise InvalidParameter(f"q* is {state.best_mass:g}; this step needs less than 1/2")
+        raise InvalidParameter(f"q* is {state.best_mass:g}; expected less than 1/2")
     best = state.best_clique
-    left = state.best_mass * state.shares(best, state.members(best), 0.0)
+    left = state.best_mass * _own_shares(state)[best]
     right = state.growth / (2.0 * KAPPA) * float(state.rates[best]) * state.root_sum
-    return Check("(a*)", "default-4a*", left, right)
+    return Check("(a*)", "default-4a*", float(left), right)
 
 
 def other_masses(state: PracticalRound) -> Check:
@@ -202,39 +199,31 @@ def other_masses(state: PracticalRound) -> Check:
 def drawn_best_arm(state: PracticalRound) -> Check:
     """Step 4 (b): the best clique is drawn and has half the mass; its best arm's share, ``c = l* - b``."""
     _check_late(state, half=True)
-    best = state.best_clique
-    left = state.best_mass * state.shares(best, np.array([state.best_arm]), _shift(state))
-    return Check("(b)", "default-4b", left, number.BEST_ARM * float(state.rates[best]) * state.root_sum, rounding=1e-15)
+    left = _best_share(state, np.array([state.best_arm]))
+    right = number.BEST_ARM * float(state.rates[state.best_clique]) * state.root_sum
+    return Check("(b)", "default-4b", left, right, rounding=1e-15)
 
 
 def not_drawn(state: PracticalRound) -> Check:
     """Step 4 (c): the best clique is drawn and has half the mass; the other cliques' share."""
     _check_late(state, half=True)
-    best = state.best_clique
-    elsewhere = np.flatnonzero(np.asarray(state.cover.owner) != best)
-    left = state.best_mass * state.shares(best, elsewhere, _shift(state))
-    right = number.NOT_DRAWN * float(np.delete(state.rates * np.sqrt(state.mass), best).sum())
-    return Check("(c)", "default-4c", left, right)
+    left = _best_share(state, np.flatnonzero(np.asarray(state.cover.owner) != state.best_clique))
+    return Check("(c)", "default-4c", left, number.NOT_DRAWN * _weighted_roots(state))
 
 
 def drawn_other_arms(state: PracticalRound) -> Check:
     """Step 4 (d): the best clique is drawn and has half the mass; its other arms' share."""
     _check_late(state, half=True)
-    best = state.best_clique
-    left = state.best_mass * state.shares(best, state.others, _shift(state))
-    after = float(state.half_solutions[best].distribution[state.others].sum())
-    right = number.OTHER_ARMS * float(state.rates[best]) * math.sqrt(max(state.others_mass, after))
-    return Check("(d)", "default-4d", left, right)
+    right = number.OTHER_ARMS * float(state.rates[state.best_clique]) * state.larger_root
+    return Check("(d)", "default-4d", _best_share(state, state.others), right)
 
 
 def half_step_lemma(state: PracticalRound) -> Check:
     """Step 4: ``sqrt(max(x, x+)) <= 4 sqrt(x) + (4.83 + 2.45 sqrt(log d*)) S`` for a draw of the best clique."""
     _check_late(state, half=True)
-    after = float(state.half_solutions[state.best_clique].distribution[state.others].sum())
-    left = math.sqrt(max(state.others_mass, after))
     right = number.STEP_X * math.sqrt(state.others_mass)
     right += (number.STEP_S + number.STEP_LOG * math.sqrt(math.log(1 + len(state.others)))) * state.root_sum
-    return Check("sqrt(max(x, x+)) <= its bound", "default-4-step", left, right)
+    return Check("sqrt(max(x, x+)) <= its bound", "default-4-step", state.larger_root, right)
 
 
 def stability(state: PracticalRound) -> Check:
@@ -242,12 +231,10 @@ def stability(state: PracticalRound) -> Check:
     _check_late(state, half=False)
     best, numbers = state.best_clique, state.numbers
     everything = np.arange(state.cover.n_arms)
-    left = 0.0
-    for k in range(state.cover.n_cliques):
-        shift = _shift(state) if k == best and state.best_mass >= 0.5 else 0.0
-        left += float(state.mass[k]) * state.shares(k, everything, shift)
-    per_clique = numbers.growth / (2.0 * KAPPA) + number.NOT_DRAWN
-    right = per_clique * float(np.delete(state.rates * np.sqrt(state.mass), best).sum())
+    shifts = np.zeros(state.cover.n_cliques)
+    shifts[best] = _shift(state) if state.best_mass >= 0.5 else 0.0
+    left = state.expected([state.shares(k, everything, float(shift)) for k, shift in enumerate(shifts)])
+    right = (numbers.growth / (2.0 * KAPPA) + number.NOT_DRAWN) * _weighted_roots(state)
     inside = number.OTHER_ARMS * number.STEP_X * math.sqrt(state.others_mass)
     right += float(state.rates[best]) * (numbers.best_clique_weight(best) * state.root_sum + inside)
     return Check("E stability <= its bound", "default-4", left, right)
@@ -256,12 +243,29 @@ def stability(state: PracticalRound) -> Check:
 # --- helpers -------------------------------------------------------------------------------------------
 
 
-def _comparator(state: PracticalRound, horizon: int) -> Array:
-    return sharp_comparator(state.cover, state.best_arm, horizon)
+def _gain(state: PracticalRound, horizon: int) -> float:
+    """``Psi(u) - Psi(p)``."""
+    u = sharp_comparator(state.cover, state.best_arm, horizon)
+    return state.entropy(u) - state.entropy(state.distribution)
 
 
 def _shift(state: PracticalRound) -> float:
     return float(state.losses[state.best_arm]) - state.baseline
+
+
+def _own_shares(state: PracticalRound) -> Array:
+    """The drawn clique's own share without a shift, for each draw, shape (K,)."""
+    return np.array([state.shares(k, state.members(k), 0.0) for k in range(state.cover.n_cliques)])
+
+
+def _best_share(state: PracticalRound, arms: NDArray[np.intp]) -> float:
+    """The share of ``arms`` if the best clique is drawn, times the chance of that draw, with ``c = l* - b``."""
+    return state.best_mass * state.shares(state.best_clique, arms, _shift(state))
+
+
+def _weighted_roots(state: PracticalRound) -> float:
+    """``sum eta_k sqrt(q_k)`` over the cliques other than the best."""
+    return float(np.delete(state.rates * np.sqrt(state.mass), state.best_clique).sum())
 
 
 def _stability(state: PracticalRound, estimate: Array, half: Array) -> float:
@@ -275,12 +279,8 @@ def _stability(state: PracticalRound, estimate: Array, half: Array) -> float:
 
 def _price_changes(state: PracticalRound) -> Array:
     """``q_k (V_k'(q_k; L + lhat) - V_k'(q_k; L))`` for each drawn clique, shape (K,)."""
-    changes = np.empty(state.cover.n_cliques)
-    for k in range(state.cover.n_cliques):
-        q = float(state.mass[k])
-        after = state.price(k, q, state.cumulative_losses + state.estimates[k])
-        changes[k] = q * (after - state.price(k, q, state.cumulative_losses))
-    return changes
+    before, each = state.cumulative_losses, enumerate(state.mass.tolist())
+    return np.array([q * (state.price(k, q, before + state.estimates[k]) - state.price(k, q, before)) for k, q in each])
 
 
 def _noise(state: PracticalRound) -> float:
@@ -301,8 +301,6 @@ def _largest(text: str, label: str, lefts: Array, right: float, rounding: float)
 
 def _check_late(state: PracticalRound, *, half: bool) -> None:
     if not state.numbers.is_late(state.round):
-        raise InvalidParameter(
-            f"round is {state.round}; this step is about rounds after {state.numbers.last_early_round}"
-        )
+        raise InvalidParameter(f"round is {state.round}; expected one after {state.numbers.last_early_round}")
     if half and not state.best_mass >= 0.5:
-        raise InvalidParameter(f"q* is {state.best_mass:g}; this step needs at least 1/2")
+        raise InvalidParameter(f"q* is {state.best_mass:g}; expected at least 1/2")

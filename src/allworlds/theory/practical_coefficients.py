@@ -26,15 +26,13 @@ from allworlds.theory.arguments import checked_sizes
 Array = NDArray[np.float64]
 
 KAPPA = 0.25
-LATE_RATE = KAPPA / math.sqrt(2.0)  # a rate of at most this over 1 + n is late: no other mass grows by more than 4
 OTHERS_GROWTH = 4.0  # by how much the half step can raise a mass if the best clique is drawn and has half the mass
-OMEGA = math.exp(2.0 * LATE_RATE)  # 1.4242: what one late round can do to the odds inside the best clique
 WEIGHT = 0.59  # 1 / (1 + sqrt(1/2)) = 0.5858: the entropy's weight grows by at most this over eta0 sqrt(s_t)
 
-# The half-step lemma: sqrt(max(x, x+)) <= STEP_X sqrt(x) + (STEP_S + STEP_LOG sqrt(log d*)) S
-SHRINKAGE = 2.0 * (OTHERS_GROWTH - 1.0)  # 6: 1 - tau <= 6 (1 - q*)
-STEP_X = 4.0  # sqrt(4 e OMEGA) = 3.936
-STEP_S = 4.83  # sqrt(6 e OMEGA) = 4.820
+# The half-step lemma: sqrt(max(x, x+)) <= STEP_X sqrt(x) + (STEP_S + STEP_LOG sqrt(log d*)) S, where one late round
+# changes the odds inside the best clique by at most omega = exp(kappa sqrt(2)) = 1.4242, and 1 - tau <= 6 (1 - q*)
+STEP_X = 4.0  # sqrt(4 e omega) = 3.936
+STEP_S = 4.83  # sqrt(6 e omega) = 4.820
 STEP_LOG = 2.45  # sqrt(6) = 2.4495
 
 BEST_ARM = 1.42  # 2 * 2 * (1/2)^1.5 = 1.4142, (b)
@@ -99,6 +97,11 @@ class Numbers:
         """``sigma_k``, shape (K,)."""
         return self.constants.rate_factors
 
+    @property
+    def head_start(self) -> float:
+        """``h``."""
+        return self.constants.head_start
+
     @cached_property
     def reach(self) -> Array:
         """``R_k = alpha_k + log d_k``, shape (K,)."""
@@ -120,49 +123,44 @@ class Numbers:
         """``rho_bar``, the largest ``rho^(3/2) max(b, 1 - b)^2`` for ``b`` up to ``phi``.
 
         ``rho`` falls as the barrier rises, so the highest baseline is ``b`` there. The logarithm of the rest is
-        stationary only at roots of a quadratic on each side of ``b = 1/2``, so the ends and these roots are all
-        candidates.
+        stationary only at roots of a quadratic on each side of ``b = 1/2``, where it has no peak, so the ends and these
+        roots are all candidates. Further points from 0 to ``phi`` do no harm.
         """
         c, n = self.constants, self.rebound
         slope, top = _slope(c), highest_baseline(c)
         # rho'/rho = (beta - slope n) / ((beta + slope b) (beta - n + (slope - 1) b))
         product = np.polymul([slope, c.beta], [slope - 1.0, c.beta - n])
         rise = 1.5 * (c.beta - slope * n)
-        roots = [*np.roots(np.polysub(2.0 * product, rise * np.array([-1.0, 1.0])))]  # of rho^1.5 (1 - b)^2
-        roots += [*np.roots(np.polyadd(2.0 * product, rise * np.array([1.0, 0.0])))]  # of rho^1.5 b^2
-        inside = [float(root.real) for root in roots if abs(root.imag) < 1e-9 and 0.0 < root.real < top]
-        return max(growth(c.beta + slope * b, b, n) for b in [0.0, min(0.5, top), top, *inside])
+        below = np.roots(np.polysub(2.0 * product, [-rise, rise]))  # of rho^1.5 (1 - b)^2
+        above = np.roots(np.polyadd(2.0 * product, [rise, 0.0]))  # of rho^1.5 b^2
+        candidates = np.clip([0.0, top, *below.real, *above.real], 0.0, top).tolist()
+        return max(growth(c.beta + slope * b, b, n) for b in candidates)
 
     @cached_property
     def limits(self) -> Array:
-        """``G_k``: a clique whose estimate is held back has less than ``G_k / s_t`` of the mass, shape (K,)."""
+        """``G_k``: a clique whose estimate is held back has less than ``G_k / s_t`` of the mass, shape (K,).
+
+        They are 0 without a limit, where ``deficit_limit`` is infinite.
+        """
         c = self.constants
-        if c.deficit_limit == math.inf:
-            return np.zeros(len(self.sizes))
         by_rate = (self.reach / (c.deficit_limit * c.eta0 * self.factors)) ** 2
         limits: Array = np.maximum(by_rate, 2.0 * (self.highest_barrier + 1.0) / c.deficit_limit)
         return limits
 
-    @property
-    def late_rate(self) -> float:
-        """The largest ``eta_{t,k}`` of a late round."""
-        return LATE_RATE / (1.0 + self.rebound)
-
-    def is_late(self, round: int) -> bool:
-        """Is a round late: every clique's rate small, and the best clique not held back if it has half the mass?"""
-        s = round + self.constants.head_start
-        rates = self.constants.eta0 * self.factors / math.sqrt(s)
-        return bool(rates.max() <= self.late_rate and s >= 2.0 * self.limits.max())
-
     @cached_property
     def last_early_round(self) -> int:
-        """``t0``: the last round that is not late, 0 if there is none."""
-        by_rate = (self.constants.eta0 * float(self.factors.max()) / self.late_rate) ** 2
-        s = max(by_rate, 2.0 * float(self.limits.max()))
-        t = max(0, math.ceil(s - self.constants.head_start) - 2)
-        while not self.is_late(t + 1):
-            t += 1
-        return t
+        """``t0``: the last round that is not late, 0 if there is none.
+
+        A round is late if every rate ``eta_{t,k}`` is at most ``kappa / (sqrt(2) (1 + n))``, so that no other mass
+        grows by more than 4, and if ``s_t >= 2 max G``, so that a best clique with half the mass is not held back.
+        """
+        c = self.constants
+        by_rate = 2.0 * (c.eta0 * float(self.factors.max()) * (1.0 + self.rebound) / KAPPA) ** 2
+        return max(0, math.ceil(max(by_rate, 2.0 * float(self.limits.max())) - c.head_start) - 1)
+
+    def is_late(self, round: int) -> bool:
+        """Is the round after ``t0``?"""
+        return round > self.last_early_round
 
     def best_clique_weight(self, best_clique: int) -> float:
         """``M``: what ``eta_t sigma_* S`` costs."""
@@ -182,12 +180,12 @@ class Numbers:
 
     def harmonic(self, horizon: int) -> float:
         """At least ``sum_{t <= T} 1 / s_t``: ``log((T + h) / h)``, or ``1 + log T``, whichever is smaller."""
-        h = self.constants.head_start
+        h = self.head_start
         return min(1.0 + math.log(horizon), math.log((horizon + h) / h) if h > 0.0 else math.inf)
 
     def summed_rates(self, rounds: int) -> float:
         """At least ``sum_{t <= rounds} eta_t``: ``2 eta0 (sqrt(rounds + h) - sqrt(h))``."""
-        h = self.constants.head_start
+        h = self.head_start
         return 2.0 * self.constants.eta0 * (math.sqrt(rounds + h) - math.sqrt(h))
 
     def constant(self, best_clique: int, horizon: int) -> float:

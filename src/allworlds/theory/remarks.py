@@ -16,8 +16,7 @@ from allworlds.foundation.errors import InvalidParameter
 from allworlds.theory.arguments import checked_gaps
 from allworlds.theory.bounds import theorem_1_bound
 from allworlds.theory.check import Check
-from allworlds.theory.regulariser import TsallisPerspective, tsallis_shannon
-from allworlds.theory.simplex import Partition
+from allworlds.theory.regulariser import Partition, TsallisPerspective, tsallis_shannon
 
 Array = NDArray[np.float64]
 
@@ -44,7 +43,7 @@ def sum_of_entropies(p: Array, cover: Partition, weight: float = 1.0) -> Check:
         if len(x) > 1:
             roots.append(math.sqrt(q))
     if not roots:
-        raise InvalidParameter("every clique is a single arm; the remark is about cliques of two arms or more")
+        raise InvalidParameter("every clique is a single arm; expected one of two arms or more")
     return Check("kappa <= sqrt(q_k)", "remark-sum", largest, min(roots))
 
 

@@ -1,31 +1,120 @@
-"""One round of Algorithm 1 as the proofs see it: the distribution, and every half step it could take.
+"""One round of the learner as the proofs see it: the distribution, and every half step it could take.
 
 The half step ``p_t^+`` minimises the same function as ``p_t`` with this round's loss estimates added
-[EK21, Theorem 2]. It depends on the clique that was drawn. The proofs take an expectation over that
-draw, so a round carries one half step for each clique: nothing is simulated, everything is enumerated.
+[EK21, Theorem 2]. It depends on the clique that is drawn. The proofs take an expectation over that draw, so a round
+has one half step for each clique: nothing is simulated, everything is enumerated.
+
+:class:`Round` has the estimates ``l / p(V)`` of Algorithm 1, for the paper's and the sharp constants.
+:class:`PracticalRound` has those of the default constants, with a baseline and a limit; its notation is that of
+``practical_coefficients``.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from allworlds.covers import CliqueCover
 from allworlds.foundation.errors import InvalidConstants, InvalidParameter
 from allworlds.ftrl.constants import Constants
-from allworlds.ftrl.solve import solve_ftrl
+from allworlds.ftrl.solve import FTRLSolution, solve_ftrl
 from allworlds.theory.hessian import dual_norm_squared
+from allworlds.theory.practical_coefficients import KAPPA, Numbers, growth, highest_baseline, numbers_of
+from allworlds.theory.regulariser import clique_entropies, log_barrier
 
 Array = NDArray[np.float64]
 
-SEGMENT_POINTS = 17  # the proofs know of an intermediate point only that it lies between: look at many
+SEGMENT_POINTS = 17  # an intermediate point is known only to lie between two others, so many are tried
+
+
+def masses(cover: CliqueCover, p: Array) -> Array:
+    """``p(V_k)`` for each clique: shape (..., K) for ``p`` of shape (..., N)."""
+    summed: Array = np.add.reduceat(p[..., cover.order], cover.starts[:-1], axis=-1)
+    return summed
+
+
+class _Draws:
+    """What both kinds of round derive from the step, the half steps and the estimates of each draw."""
+
+    cover: CliqueCover
+    best_arm: int
+    distribution: Array
+    half_steps: Array
+
+    @property
+    def estimates(self) -> Array:
+        """Row ``k``: the loss estimates if clique ``k`` is drawn, shape (K, N)."""
+        raise NotImplementedError
+
+    @cached_property
+    def mass(self) -> Array:
+        """``q_k = p_t(V_k)``, shape (K,)."""
+        return masses(self.cover, self.distribution)
+
+    @cached_property
+    def half_mass(self) -> Array:
+        """``p_t^+(V_j)`` if clique ``k`` is drawn, at ``[k, j]``, shape (K, K)."""
+        return masses(self.cover, self.half_steps)
+
+    @cached_property
+    def best_clique(self) -> int:
+        """``k*``, the clique of the best arm."""
+        return int(self.cover.owner[self.best_arm])
+
+    @cached_property
+    def others(self) -> NDArray[np.intp]:
+        """The arms of the best clique without the best arm."""
+        return np.setdiff1d(self.members(self.best_clique), [self.best_arm])
+
+    @property
+    def best_mass(self) -> float:
+        """``q* = p_t(V*)``."""
+        return float(self.mass[self.best_clique])
+
+    @property
+    def others_mass(self) -> float:
+        """``x = p_t(V* minus i*)``."""
+        return float(self.distribution[self.others].sum())
+
+    @property
+    def root_sum(self) -> float:
+        """``s`` or ``S``, the sum of ``sqrt(q_k)`` over the other cliques; at least ``sqrt(1 - q*)``."""
+        return float(np.sqrt(np.delete(self.mass, self.best_clique)).sum())
+
+    @property
+    def larger_root(self) -> float:
+        """``sqrt(max(x, x+))`` for a draw of the best clique."""
+        after = float(self.half_steps[self.best_clique, self.others].sum())
+        return math.sqrt(max(self.others_mass, after))
+
+    def members(self, clique: int) -> NDArray[np.intp]:
+        """The arms of a clique."""
+        return np.asarray(self.cover.cliques[clique], dtype=np.intp)
+
+    def segment(self, clique: int) -> Array:
+        """Points from ``p_t`` to the half step of ``clique``, both ends among them, shape (17, N)."""
+        weight = np.linspace(0.0, 1.0, SEGMENT_POINTS)[:, None]
+        points: Array = (1.0 - weight) * self.distribution + weight * self.half_steps[clique]
+        return points
+
+    def largest_sum(self, drawn: int, arms: NDArray[np.intp], shift: float, weights: ArrayLike = 1.0) -> float:
+        """The largest ``sum w_k sqrt(q~_k) p~_i (lhat_i - shift)^2`` over ``arms``, on the segment of ``drawn``."""
+        points = self.segment(drawn)
+        roots = np.sqrt(masses(self.cover, points)) * weights
+        terms = roots[:, np.asarray(self.cover.owner)] * points * (self.estimates[drawn] - shift) ** 2
+        return float(terms[:, arms].sum(axis=1).max())
+
+    def expected(self, values: ArrayLike) -> float:
+        """The expectation over the drawn clique of one value for each clique."""
+        return float(self.mass @ np.asarray(values))
 
 
 @dataclass(frozen=True)
-class Round:
+class Round(_Draws):
     """The state of one round, with ``K`` cliques and ``N`` arms.
 
     ``distribution`` (N,) is ``p_t``; row ``k`` of ``half_steps`` (K, N) is ``p_t^+`` if an arm of clique
@@ -42,100 +131,13 @@ class Round:
     best_arm: int
 
     @cached_property
-    def mass(self) -> Array:
-        """``q_k = p_t(V_k)``, shape (K,)."""
-        return masses(self.cover, self.distribution)
-
-    @cached_property
-    def half_mass(self) -> Array:
-        """``p_t^+(V_j)`` if clique ``k`` is drawn, at ``[k, j]``, shape (K, K)."""
-        return np.array([masses(self.cover, step) for step in self.half_steps])
-
-    @cached_property
-    def best_clique(self) -> int:
-        """``k*``, the clique of the best arm."""
-        return int(self.cover.owner[self.best_arm])
-
-    @cached_property
-    def others(self) -> NDArray[np.intp]:
-        """The arms of the best clique without the best arm."""
-        clique = np.asarray(self.cover.cliques[self.best_clique], dtype=np.intp)
-        return np.setdiff1d(clique, [self.best_arm])
-
-    @property
-    def best_mass(self) -> float:
-        """``q* = p_t(V*)``."""
-        return float(self.mass[self.best_clique])
-
-    @property
-    def others_mass(self) -> float:
-        """``x = p_t(V* minus i*)``."""
-        return float(self.distribution[self.others].sum())
-
-    @property
-    def root_sum(self) -> float:
-        """``s``, the sum of ``sqrt(q_k)`` over the cliques other than the best; at least ``sqrt(1 - q*)``."""
-        return float(np.sqrt(np.delete(self.mass, self.best_clique)).sum())
-
-    @cached_property
     def estimates(self) -> Array:
-        """Row ``k``: the loss estimates if clique ``k`` is drawn, ``l_i / q_k`` there, else 0, (K, N)."""
-        estimates = np.zeros((self.cover.n_cliques, self.cover.n_arms))
-        for k, clique in enumerate(self.cover.cliques):
-            estimates[k, list(clique)] = self.losses[list(clique)] / self.mass[k]
-        return estimates
-
-    def segment(self, clique: int) -> Array:
-        """Points from ``p_t`` to the half step of ``clique``, both ends among them, shape (17, N)."""
-        weight = np.linspace(0.0, 1.0, SEGMENT_POINTS)[:, None]
-        points: Array = (1.0 - weight) * self.distribution + weight * self.half_steps[clique]
-        return points
+        """``l_i / q_k`` in the drawn clique, else 0, shape (K, N)."""
+        return _where_drawn(self.cover, self.losses, self.mass)
 
     def largest_dual_norm(self, clique: int, g: Array) -> float:
         """The largest squared dual local norm of ``g`` over the segment of ``clique``."""
         return float(dual_norm_squared(g, self.segment(clique), self.cover, self.constants.alpha).max())
-
-    def expected(self, values: Array) -> float:
-        """The expectation over the drawn clique of one value for each clique."""
-        return float(self.mass @ values)
-
-
-def check_unbiased(constants: Constants) -> None:
-    """Refuse constants whose estimates are not those of Algorithm 1: no statement here is about others."""
-    if not constants.is_unbiased:
-        raise InvalidConstants(
-            f"the paper's statements are about estimates l / p(V), but {constants.label} constants have others; "
-            "take Constants.paper or Constants.sharp"
-        )
-
-
-def masses(cover: CliqueCover, p: Array) -> Array:
-    """``p(V_k)`` for each clique, shape (K,)."""
-    summed = np.zeros(cover.n_cliques)
-    np.add.at(summed, np.asarray(cover.owner), p)
-    return summed
-
-
-def half_steps(
-    cover: CliqueCover,
-    cumulative_losses: Array,
-    distribution: Array,
-    losses: Array,
-    learning_rate: float,
-    constants: Constants,
-) -> Array:
-    """Every half step of a round: row ``k`` is ``p_t^+`` if an arm of clique ``k`` is drawn, shape (K, N).
-
-    [EK21, Theorem 2: ``p_t^+`` minimises ``Lhat_t·p + R_t(p)``]
-    """
-    check_unbiased(constants)
-    q = masses(cover, distribution)
-    steps = np.empty((cover.n_cliques, cover.n_arms))
-    for k, clique in enumerate(cover.cliques):
-        after = np.array(cumulative_losses, dtype=np.float64)
-        after[list(clique)] += losses[list(clique)] / q[k]
-        steps[k] = solve_ftrl(cover, after, learning_rate, constants).distribution
-    return steps
 
 
 def round_state(
@@ -156,10 +158,167 @@ def round_state(
     ([0.5, 0.5], True)
     """
     losses = np.asarray(losses, dtype=np.float64)
-    if not np.all((losses >= 0.0) & (losses <= 1.0)):
-        raise InvalidParameter("losses leave [0, 1]; the proofs need losses between 0 and 1")
+    _check_losses(losses)
     if not 0 <= best_arm < cover.n_arms:
         raise InvalidParameter(f"best_arm is {best_arm!r}; expected an arm from 0 to {cover.n_arms - 1}")
     p = solve_ftrl(cover, cumulative_losses, learning_rate, constants).distribution
     steps = half_steps(cover, cumulative_losses, p, losses, learning_rate, constants)
     return Round(cover, p, steps, np.asarray(cumulative_losses), losses, learning_rate, constants, best_arm)
+
+
+def half_steps(
+    cover: CliqueCover,
+    cumulative_losses: Array,
+    distribution: Array,
+    losses: Array,
+    learning_rate: float,
+    constants: Constants,
+) -> Array:
+    """Every half step of a round: row ``k`` is ``p_t^+`` if an arm of clique ``k`` is drawn, shape (K, N).
+
+    Raises ``InvalidConstants`` unless the constants have the estimates ``l / p(V)`` of Algorithm 1.
+
+    [EK21, Theorem 2: ``p_t^+`` minimises ``Lhat_t·p + R_t(p)``]
+    """
+    if not constants.is_unbiased:
+        raise InvalidConstants(
+            f"{constants.label} constants have other estimates than l / p(V), which the paper's statements are about; "
+            "try Constants.paper or Constants.sharp"
+        )
+    after = np.asarray(cumulative_losses) + _where_drawn(cover, losses, masses(cover, distribution))
+    return np.array([solve_ftrl(cover, row, learning_rate, constants).distribution for row in after])
+
+
+@dataclass(frozen=True, eq=False)
+class PracticalRound(_Draws):
+    """One round of the learner with the constants of Theorem C; the step and all half steps are solved when needed.
+
+    ``baseline`` is ``b_t`` and ``highest`` the highest baseline so far. Row ``k`` of an array of shape (K, N) is for
+    the draw of clique ``k``.
+    """
+
+    cover: CliqueCover
+    constants: Constants
+    round: int
+    baseline: float
+    highest: float
+    cumulative_losses: Array
+    losses: Array
+    best_arm: int
+
+    def __post_init__(self) -> None:
+        top = highest_baseline(self.constants)
+        if not 0.0 <= self.baseline <= self.highest <= top:
+            raise InvalidParameter(
+                f"baseline is {self.baseline} and highest {self.highest}; expected 0 <= baseline <= highest <= {top:g}"
+            )
+        _check_losses(self.losses)
+
+    @cached_property
+    def numbers(self) -> Numbers:
+        """The numbers of the theorem; raises ``InvalidConstants`` where it does not hold."""
+        return numbers_of(self.cover.sizes, self.constants)
+
+    @property
+    def barrier(self) -> float:
+        """``beta_t``."""
+        return self.constants.beta + self.constants.barrier_slope * self.highest
+
+    @property
+    def effective_round(self) -> float:
+        """``s_t = t + h``."""
+        return self.round + self.constants.head_start
+
+    @property
+    def rates(self) -> Array:
+        """``eta_{t,k} = eta_t sigma_k``, shape (K,)."""
+        return self.constants.learning_rate(self.round) * self.constants.rate_factors
+
+    @property
+    def growth(self) -> float:
+        """``rho_t^(3/2) delta_t^2`` of this round."""
+        return growth(self.barrier, self.baseline, self.numbers.rebound)
+
+    def solve(self, cumulative_losses: Array) -> FTRLSolution:
+        """The minimiser with this round's rate and barrier for other cumulative losses."""
+        now = replace(self.constants, beta=self.barrier, barrier_slope=0.0)
+        return solve_ftrl(self.cover, cumulative_losses, self.constants.learning_rate(self.round), now)
+
+    @cached_property
+    def solution(self) -> FTRLSolution:
+        """The step."""
+        return self.solve(self.cumulative_losses)
+
+    @cached_property
+    def distribution(self) -> Array:  # type: ignore[override]  # read-only, as the field of Round is
+        """``p_t``, shape (N,)."""
+        return self.solution.distribution
+
+    @cached_property
+    def half_steps(self) -> Array:  # type: ignore[override]
+        """``p_t^+`` for each drawn clique, shape (K, N)."""
+        return np.array([self.solve(self.cumulative_losses + row).distribution for row in self.estimates])
+
+    @cached_property
+    def raw_estimates(self) -> Array:
+        """``g_i = (l_i - b) / q_k`` in the drawn clique, else 0, shape (K, N)."""
+        return _where_drawn(self.cover, self.losses - self.baseline, self.mass)
+
+    @cached_property
+    def excess(self) -> Array:
+        """``z_k``: how far the drawn clique's lowest loss would rise above the limit, shape (K,)."""
+        limit = self.solution.multiplier + self.constants.deficit_limit * self.effective_round
+        before = [self.cumulative_losses[clique] for clique in self.cover.cliques]
+        raised = [self.raw_estimates[k, clique] for k, clique in enumerate(self.cover.cliques)]
+        pairs = zip(before, raised, strict=True)
+        return np.array([max(0.0, (old + raw).min() - max(old.min(), limit)) for old, raw in pairs])
+
+    @cached_property
+    def estimates(self) -> Array:
+        """``lhat``: what is added to the cumulative losses, shape (K, N)."""
+        held: Array = np.minimum(self.excess[:, None], np.maximum(self.raw_estimates, 0.0))
+        return self.raw_estimates - held
+
+    def entropy(self, p: Array) -> float:
+        """``Psi(p) = -sum_k sqrt(q_k) (alpha_k + H(y)) / sigma_k``."""
+        return float((clique_entropies(p, self.cover, self.constants.alpha) / self.constants.rate_factors).sum())
+
+    def barrier_value(self, p: Array) -> float:
+        """``-sum_k log q_k``."""
+        return log_barrier(p, self.cover, 1.0)
+
+    def shares(self, drawn: int, arms: NDArray[np.intp], shift: float) -> float:
+        """The largest ``sum eta_k sqrt(q~_k) p~_i (lhat_i - c)^2 / (2 kappa)`` over ``arms``, up to the half step."""
+        return self.largest_sum(drawn, arms, shift, self.rates / (2.0 * KAPPA))
+
+    def price(self, clique: int, mass: float, cumulative_losses: Array) -> float:
+        """``V_k'(q; L) = L·y - (alpha + H(y)) / (2 eta_k sqrt(q)) - beta_t / q``, ``y`` the softmax at that mass."""
+        y, log_y, losses = self._conditional(clique, mass, cumulative_losses)
+        range_part = (self.constants.alpha[clique] - float(y @ log_y)) / (2.0 * self.rates[clique] * math.sqrt(mass))
+        return float(losses @ y - range_part - self.barrier / mass)
+
+    def price_slope(self, clique: int, mass: float, cumulative_losses: Array) -> float:
+        """``V_k''(q; L) = (alpha + H - Var(log y)) / (4 eta_k q^(3/2)) + beta_t / q^2``."""
+        y, log_y, _ = self._conditional(clique, mass, cumulative_losses)
+        entropy = -float(y @ log_y)
+        bracket = self.constants.alpha[clique] + entropy - float(y @ (log_y + entropy) ** 2)
+        return float(bracket / (4.0 * self.rates[clique] * mass**1.5) + self.barrier / mass**2)
+
+    def _conditional(self, clique: int, mass: float, cumulative_losses: Array) -> tuple[Array, Array, Array]:
+        losses = cumulative_losses[self.cover.cliques[clique]]
+        exponent = -self.rates[clique] * math.sqrt(mass) * (losses - losses.min())
+        log_y = exponent - math.log(np.exp(exponent).sum())
+        return np.exp(log_y), log_y, losses
+
+
+def _where_drawn(cover: CliqueCover, losses: Array, mass: Array) -> Array:
+    """``losses / mass`` in clique ``k``, else 0, in row ``k``, shape (K, N)."""
+    owner = np.asarray(cover.owner)
+    drawn = owner == np.arange(cover.n_cliques)[:, None]
+    return np.where(drawn, losses / mass[owner], 0.0)
+
+
+def _check_losses(losses: Array) -> None:
+    if not np.all((losses >= 0.0) & (losses <= 1.0)):
+        low, high = float(np.min(losses)), float(np.max(losses))
+        raise InvalidParameter(f"losses go from {low:g} to {high:g}; expected numbers between 0 and 1")

@@ -12,7 +12,7 @@ from allworlds.ftrl.constants import Constants
 from allworlds.ftrl.sharp import sharp_alpha
 from allworlds.ftrl.solve import solve_ftrl
 from allworlds.theory import corrupted_play, decomposition, youngs_line
-from allworlds.theory.simplex import sharp_comparator
+from allworlds.theory.regulariser import sharp_comparator
 from theory.states import cover_of
 
 Run = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
@@ -142,9 +142,11 @@ def test_youngs_line_counts_the_best_cliques_other_arms_and_not_the_best_one() -
 
 def test_youngs_line_needs_a_positive_z_and_a_unique_best_arm() -> None:
     p = np.full((2, 2), 0.5)
-    for z, means in ((0.0, [0.1, 0.2]), (-1.0, [0.1, 0.2]), (1.0, [0.1, 0.1])):
-        with pytest.raises(InvalidParameter, match="z above 0 and a unique best arm"):
-            youngs_line(p, cover_of([1, 1]), means, z)
+    for z in (0.0, -1.0, math.nan):
+        with pytest.raises(InvalidParameter, match=r"z is .*; expected a number above 0"):
+            youngs_line(p, cover_of([1, 1]), [0.1, 0.2], z)
+    with pytest.raises(InvalidParameter, match="expected a unique best arm"):
+        youngs_line(p, cover_of([1, 1]), [0.1, 0.1], 1.0)
 
 
 def test_both_sides_of_the_decomposition_are_sums_over_rounds() -> None:

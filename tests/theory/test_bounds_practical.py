@@ -14,8 +14,8 @@ from allworlds.ftrl.sharp import rebound, sharp_alpha
 from allworlds.learners.tsallis_shannon import State, Ticket, TsallisShannon
 from allworlds.theory import practical_adversarial_bound, practical_corrupted_bound, practical_general_bound
 from allworlds.theory import practical_coefficients as number
-from allworlds.theory.practical_bounds import unnoticed_chance
-from allworlds.theory.practical_coefficients import numbers_of
+from allworlds.theory.bounds import unnoticed_chance
+from allworlds.theory.practical_coefficients import Numbers, numbers_of
 from theory.states import cover_of
 
 SIZES = [3, 1, 10]
@@ -124,13 +124,31 @@ def test_the_sums_over_rounds_are_bounded_by_their_integrals() -> None:
             assert rates.sum() <= numbers.summed_rates(horizon) <= rates.sum() * 1.01 + 2.0 * rates[0]
 
 
+def last_early(numbers: Numbers) -> int:
+    """Round by round, from the definition of a late round."""
+    c, n = numbers.constants, rebound(int(numbers.sizes.max()))
+    early = 0
+    for t in range(1, 20_000):
+        s = t + c.head_start
+        slow = all(c.eta0 * sigma / math.sqrt(s) <= 0.25 / (math.sqrt(2.0) * (1.0 + n)) for sigma in c.rate_factors)
+        free = all(s >= 2.0 * limit for limit in numbers.limits)
+        early = early if slow and free else t
+    assert early < 10_000
+    return early
+
+
 def test_the_last_early_round_is_the_last_one() -> None:
     for sizes in ([1, 1], SIZES, [30, 2]):
-        numbers = numbers_of(sizes)
-        t0 = numbers.last_early_round
-        assert numbers.is_late(t0 + 1)
-        assert not numbers.is_late(t0)
-        assert t0 == ByHand(sizes).t0
+        assert numbers_of(sizes).last_early_round == ByHand(sizes).t0 == last_early(numbers_of(sizes))
+    shipped = Constants.practical(cover_of([1, 1]))
+    held = numbers_of([1, 1], dataclasses.replace(shipped, eta0=1.0, head_start=0.0))
+    assert held.limits.tolist() == [pytest.approx(100.0)] * 2  # the limit decides, not the rate: (1 / 0.1)^2
+    assert held.last_early_round == last_early(held) == 199
+    moved = numbers_of([1, 1], dataclasses.replace(shipped, head_start=0.5))
+    assert moved.last_early_round == last_early(moved) == 511  # 512.5 is the first s with a rate of at most 0.1768
+    sharp = numbers_of([1, 1], Constants.sharp(cover_of([1, 1])))
+    assert sharp.last_early_round == last_early(sharp) == 31  # the rate 1 / sqrt(32) is late
+    assert [sharp.is_late(t) for t in (1, 31, 32, 33)] == [False, False, True, True]
     slow = dataclasses.replace(Constants.sharp(cover_of([1, 1])), eta0=0.01)
     assert numbers_of([1, 1], slow).last_early_round == 0
 
@@ -143,6 +161,9 @@ def test_the_rounded_numbers_are_rounded_up() -> None:
         "STEP_LOG": math.sqrt(6.0),
         "BEST_ARM": math.sqrt(2.0),
         "WEIGHT": 1.0 / (1.0 + math.sqrt(0.5)),
+        "OTHERS_GROWTH": 4.0,
+        "NOT_DRAWN": 2.0 * 4.0,
+        "OTHER_ARMS": 1.0 / 0.25,
     }
     for name, value in exact.items():
         assert value <= getattr(number, name) <= value * 1.02, name

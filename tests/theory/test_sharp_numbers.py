@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from allworlds.ftrl.sharp import sharp_alpha
-from allworlds.theory import coefficients as number
+from allworlds.theory import sharp as number
+from allworlds.theory.bounds import difficulty
+from allworlds.theory.sharp import SharpNumbers
 
 
 def test_the_rounded_numbers_are_never_below_the_exact_ones() -> None:
@@ -73,10 +75,10 @@ def test_weights_and_reach_are_their_formulas() -> None:
     sizes = np.array([3, 1, 2])
     alphas = [sharp_alpha(3), 2.0, sharp_alpha(2)]
     logs = [math.log(3.0), 0.0, math.log(2.0)]
-    assert number.reach(sizes) == pytest.approx(math.hypot(*[a + b for a, b in zip(alphas, logs, strict=True)]))
+    assert SharpNumbers(sizes).reach.tolist() == pytest.approx([a + b for a, b in zip(alphas, logs, strict=True)])
     shared = 10.91 + 2.2 * math.sqrt(math.log(3.0))
     by_hand = [1.0 + logs[0] + 10.29, alphas[1] + shared, alphas[2] + logs[2] + shared]
-    np.testing.assert_allclose(number.weights(sizes, 0), by_hand)
+    np.testing.assert_allclose(SharpNumbers(sizes).weights(0), by_hand)
     gaps = np.array([0.5, 0.25, 0.0])
     by_hand_w = (1.0 + math.log(50.0)) * (by_hand[0] ** 2 / 0.5 + by_hand[1] ** 2 / 0.25)
-    assert number.difficulty(sizes, gaps, 0, 50) == pytest.approx(by_hand_w)
+    assert difficulty(SharpNumbers(sizes), gaps, 0, 50) == pytest.approx(by_hand_w)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from allworlds.ftrl.constants import Constants
-from allworlds.theory import Round, paper_rounds, round_state
+from allworlds.theory import Round, displays, round_state
 from theory import by_definition as own
 from theory.states import cover_of
 
@@ -45,7 +45,7 @@ def test_the_split_has_the_norm_on_the_left_and_twice_the_two_parts_on_the_right
             for p in own.segment(state, k)
         ]
         left, right = min(sides, key=lambda both: both[1] - both[0])
-        check = paper_rounds.split_by_draw(state)
+        check = displays.split_by_draw(state)
         assert check.left == pytest.approx(left, rel=1e-8)
         assert check.right == pytest.approx(right, rel=1e-8)
         assert check.scale == close(max(right for _, right in sides))
@@ -55,14 +55,14 @@ def test_the_split_has_the_norm_on_the_left_and_twice_the_two_parts_on_the_right
 def test_the_split_is_an_equality_for_single_arms_with_the_sharp_alpha() -> None:
     cover = cover_of([1, 1])
     state = round_state(cover, np.zeros(2), np.ones(2), 1.0, Constants.sharp(cover), best_arm=0)
-    check = paper_rounds.split_by_draw(state)
+    check = displays.split_by_draw(state)
     assert check.left == close(check.right)
     assert check.left > 0.1
 
 
 def test_the_drawn_cliques_part_is_its_expectation_over_arms() -> None:
     for state in ROUNDS:
-        check = paper_rounds.chosen_clique(state)
+        check = displays.chosen_clique(state)
         left = own.expected(state, lambda k, s=state: max(drawn_part(s, k, p) for p in own.segment(s, k)))
         half = own.expected(state, lambda k, s=state: own.beside(s, s.half_steps[k]))
         assert check.left == close(left)
@@ -71,7 +71,7 @@ def test_the_drawn_cliques_part_is_its_expectation_over_arms() -> None:
 
 def test_the_other_cliques_part_is_its_expectation_over_arms() -> None:
     for state in ROUNDS:
-        check = paper_rounds.other_cliques(state)
+        check = displays.other_cliques(state)
         left = own.expected(state, lambda k, s=state: max(others_part(s, k, p) for p in own.segment(s, k)))
         assert check.left == close(left)
         assert check.right == close(12.0 * own.root_sum(state))
@@ -83,7 +83,7 @@ def powers(state: Round, drawn: int, p: np.ndarray) -> float:
 
 def test_lemma_7_takes_the_moved_masses_to_six_times_the_old_ones() -> None:
     for state in ROUNDS:
-        check = paper_rounds.masses_not_drawn(state)
+        check = displays.masses_not_drawn(state)
         left = own.expected(state, lambda k, s=state: max(powers(s, k, p) for p in own.segment(s, k)))
         assert check.left == close(left)
         assert check.right == close(6.0 * own.expected(state, lambda k, s=state: powers(s, k, s.distribution)))
@@ -91,7 +91,7 @@ def test_lemma_7_takes_the_moved_masses_to_six_times_the_old_ones() -> None:
 
 def test_the_chance_of_not_being_drawn_gives_the_same_number_as_the_enumeration() -> None:
     for state in ROUNDS:
-        check = paper_rounds.chance_not_drawn(state)
+        check = displays.chance_not_drawn(state)
         by_hand = 6.0 * own.expected(state, lambda k, s=state: powers(s, k, s.distribution))
         assert check.left == pytest.approx(by_hand, rel=1e-9, abs=1e-12)
         assert check.right == close(12.0 * own.root_sum(state))
@@ -100,11 +100,11 @@ def test_the_chance_of_not_being_drawn_gives_the_same_number_as_the_enumeration(
 
 def test_every_display_holds_on_every_round(sharp_rounds: list[Round], paper_rounds_: list[Round]) -> None:
     for state in sharp_rounds + paper_rounds_:
-        assert paper_rounds.split_by_draw(state).holds
-        assert paper_rounds.chosen_clique(state).holds
-        assert paper_rounds.other_cliques(state).holds
-        assert paper_rounds.masses_not_drawn(state).holds
-        assert paper_rounds.chance_not_drawn(state).holds
+        assert displays.split_by_draw(state).holds
+        assert displays.chosen_clique(state).holds
+        assert displays.other_cliques(state).holds
+        assert displays.masses_not_drawn(state).holds
+        assert displays.chance_not_drawn(state).holds
 
 
 @pytest.fixture(name="paper_rounds_")

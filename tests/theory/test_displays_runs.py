@@ -147,13 +147,17 @@ def test_young_holds_for_any_play_against_clean_losses_that_are_their_means(z: f
 
 def test_what_the_proof_does_not_cover_is_refused() -> None:
     play = random_play(4)
+    with pytest.raises(InvalidParameter, match=r"z is 0\.0; expected a number above 0"):
+        young_for_the_step(play, COVER, MEANS, 1.0, 0.0, 1.0, 0.0)
     for call in (
-        lambda: young_for_the_step(play, COVER, MEANS, 1.0, 0.0, 1.0, 0.0),
         lambda: young_for_the_step(play[:2], COVER, MEANS, 1.0, 1.0, 1.0, 0.0),
-        lambda: half_steps_and_regret(play, COVER, np.full(6, 0.5), 1.0, 1.0, 0.0),
+        lambda: young_for_the_half_step(play[:2], play[:2], COVER, MEANS, 1.0, 0.0),
+        lambda: half_steps_and_regret(play[:2], COVER, MEANS, 1.0, 1.0, 0.0),
     ):
-        with pytest.raises(InvalidParameter, match="expected z above 0, at least 3 rounds and a unique best arm"):
+        with pytest.raises(InvalidParameter, match="there are 2 rounds; expected at least 3"):
             call()
+    with pytest.raises(InvalidParameter, match="expected a unique best arm"):
+        half_steps_and_regret(play, COVER, np.full(6, 0.5), 1.0, 1.0, 0.0)
     assert young_for_the_step(play[:3], COVER, MEANS, 1.0, 1.0, 1.0, 0.0).holds
     with pytest.raises(InvalidParameter, match="corruption is -1"):
         young_for_the_step(play, COVER, MEANS, 1.0, 1.0, 1.0, -1.0)
