@@ -17,7 +17,6 @@ import allworlds as aw
 from allworlds.reporting.canvas import blank, house_style, save
 from allworlds.reporting.pictures import clique_masses, feedback_graph
 from allworlds.reporting.race_figures import headline_figure
-from allworlds.workflows.race import Race, run_race
 
 HERE = Path(__file__).resolve().parent
 CLIQUES = [[0, 1, 2, 3, 4], [5, 6, 7], [8, 9, 10, 11], [12, 13]]
@@ -76,8 +75,8 @@ def idea() -> Path:
 def race() -> Path:
     """Run the default race and draw its headline."""
     with tempfile.TemporaryDirectory() as folder:
-        result = run_race(Race(), folder, report=False)
-    return save(headline_figure(result.story), HERE / "race.png")
+        result = aw.run_race(out=folder, report=False)
+    return save(headline_figure(result.summary), HERE / "race.png")
 
 
 if __name__ == "__main__":

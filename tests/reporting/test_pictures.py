@@ -1,3 +1,5 @@
+"""Pictures of covers: every arm and edge is there, nothing overlaps, large graphs give sizes, masses add up."""
+
 from __future__ import annotations
 
 import itertools
@@ -6,8 +8,64 @@ import numpy as np
 import pytest
 
 import allworlds as aw
-from allworlds.reporting.canvas import CATEGORIES, blank
-from allworlds.reporting.pictures import clique_colour, clique_masses, feedback_graph, ring_layout
+from allworlds import graphs
+from allworlds.covers import clique_cover
+from allworlds.reporting.canvas import CATEGORIES, blank, save
+from allworlds.reporting.pictures import (
+    COLOURS,
+    _clique_colours,
+    _links,
+    clique_colour,
+    clique_masses,
+    cover_picture,
+    feedback_graph,
+    island_layout,
+    ring_layout,
+)
+
+GRAPH_COVERS = {
+    "one clique": clique_cover(graphs.full_information(7)),
+    "bandit": clique_cover(graphs.bandit(12)),
+    "gadgets": clique_cover(graphs.lu_gadgets()),
+    "disk": clique_cover(graphs.random_unit_disk(120, 0.15, seed=1)),
+}
+
+
+@pytest.mark.parametrize("name", GRAPH_COVERS)
+def test_islands_do_not_overlap(name):
+    centres, radii = island_layout(GRAPH_COVERS[name])
+    apart = np.linalg.norm(centres[:, None] - centres[None], axis=2) + np.eye(len(radii)) * 1e9
+    assert (apart >= 0.98 * (radii[:, None] + radii[None])).all()
+
+
+@pytest.mark.parametrize("name", GRAPH_COVERS)
+def test_all_arms_and_edges_are_drawn(name):
+    cover = GRAPH_COVERS[name]
+    unused, _, used, arms = cover_picture(cover).axes[0].collections
+    assert len(arms.get_offsets()) == cover.n_arms
+    assert len(used.get_segments()) + len(unused.get_segments()) == cover.graph.n_edges
+    inside = sum(size * (size - 1) // 2 for size in cover.sizes.tolist())
+    assert len(used.get_segments()) == inside
+
+
+def test_linked_cliques_differ_in_colour_where_colours_are_enough():
+    cover = clique_cover(graphs.cycle(9))
+    colours, links = np.array(_clique_colours(cover)), _links(cover) > 0
+    assert (colours[:, None] != colours[None])[links].all()
+    assert colours.max() < len(COLOURS)
+
+
+def test_a_large_graph_is_drawn_as_clique_sizes():
+    cover = clique_cover(graphs.disjoint_cliques([1] * 300 + [4] * 50))
+    ax = cover_picture(cover).axes[0]
+    assert [bar.get_height() for bar in ax.patches] == [300, 50]
+    assert "too large to draw" in ax.get_xlabel()
+
+
+def test_the_same_cover_gives_the_same_picture_byte_for_byte(tmp_path):
+    files = [save(cover_picture(GRAPH_COVERS["gadgets"]), tmp_path / f"{k}.svg") for k in range(2)]
+    assert files[0].read_bytes() == files[1].read_bytes()
+
 
 COVERS = {
     "one arm": aw.CliqueCover(aw.FeedbackGraph(1), [[0]]),

@@ -113,7 +113,7 @@ def cover_graph(
     if out is not None:
         from allworlds.reporting.canvas import house_style
 
-        with house_style():  # refuses where figures cannot be drawn
+        with house_style():  # raises where figures cannot be drawn
             pass
     if not isinstance(graph._storage, DisjointCliques):
         compile_searches()
@@ -169,7 +169,7 @@ def what_it_is_worth(cover: CliqueCover, horizon: int) -> tuple[Worth, ...]:
 def write_files(cover: CliqueCover, folder: Path) -> tuple[Path, ...]:
     """Write ``cover.json`` and the picture into a folder, which is made if need be."""
     from allworlds.reporting.canvas import save
-    from allworlds.reporting.cover_picture import cover_picture
+    from allworlds.reporting.pictures import cover_picture
 
     try:
         folder.mkdir(parents=True, exist_ok=True)
