@@ -111,7 +111,7 @@ def with_regret(summary, change):
 
 
 def test_without_ratios_there_is_no_headline_and_no_logarithm_of_what_is_not_positive(told):
-    summary = with_regret(told[0].summary, lambda regret: -regret - 1.0)
+    summary = with_regret(told[0].summary, lambda regret: -np.abs(regret) - 1.0)
     figures = draw_figures(summary)
     assert "headline" not in figures
     page = make_page(summary, dict.fromkeys(figures, "<svg></svg>"))

@@ -30,18 +30,12 @@ Curve = tuple[NDArray[np.int64], Floats]
 class PanelOptions(Protocol):
     """What to arrange: the table ``[report]`` of an experiment."""
 
-    @property
-    def x(self) -> str: ...  # noqa: D102
-    @property
-    def y(self) -> str: ...  # noqa: D102
-    @property
-    def lines(self) -> str: ...  # noqa: D102
-    @property
-    def panels(self) -> str | None: ...  # noqa: D102
-    @property
-    def log(self) -> bool | Literal["x"]: ...  # noqa: D102
-    @property
-    def theory_slope(self) -> float | dict[str, float] | None: ...  # noqa: D102
+    x: str
+    y: str
+    lines: str
+    panels: str | None
+    log: bool | Literal["x"]
+    theory_slope: float | dict[str, float] | None
 
 
 @dataclass(frozen=True, eq=False)
