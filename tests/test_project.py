@@ -55,7 +55,7 @@ except SystemExit as end:
 
 
 def test_drawing_a_figure_is_what_loads_matplotlib():
-    loaded = modules_after("from allworlds.reporting.figures import figure_1; figure_1(resolution=10)")
+    loaded = modules_after("from allworlds.reporting.paper_figure import figure_1; figure_1(resolution=10)")
     assert {"numpy", "matplotlib"} <= loaded
 
 

@@ -20,8 +20,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from allworlds.cli.error_boundary import error_boundary
-from allworlds.cli.progress import progress
+from allworlds.cli.terminal import error_boundary, progress
 from allworlds.foundation.errors import InvalidParameter
 from allworlds.reporting.canvas import house_style
 from speed.config import FULL, QUICK

@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from allworlds.reporting.canvas import blank, house_style
-from allworlds.reporting.styles import BESIDE, DASHES, OTHERS, OURS, Style
+from allworlds.reporting.canvas import BESIDE, DASHES, OTHERS, OURS, Style, blank, house_style
 from speed.rows import EXACT, FIRST_FLOOR, LAZY, SECOND_FLOOR
 
 if TYPE_CHECKING:

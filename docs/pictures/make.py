@@ -15,9 +15,8 @@ import numpy as np
 
 import allworlds as aw
 from allworlds.reporting.canvas import blank, house_style, save
-from allworlds.reporting.pictures import clique_masses, feedback_graph
+from allworlds.reporting.pictures import clique_masses, draw_islands
 from allworlds.reporting.race_figures import headline_figure
-from allworlds.workflows.race import Race, run_race
 
 HERE = Path(__file__).resolve().parent
 CLIQUES = [[0, 1, 2, 3, 4], [5, 6, 7], [8, 9, 10, 11], [12, 13]]
@@ -65,7 +64,7 @@ def idea() -> Path:
     with house_style():
         figure = blank(10.0, 3.9)
         left, right = figure.subplots(1, 2, width_ratios=[1.0, 1.7])
-        feedback_graph(left, cover).set_title("who sees whom, grouped into cliques")
+        draw_islands(left, cover).set_title("who sees whom, grouped into cliques")
         clique_masses(right, rounds, masses, ["0–4", "5–7", "8–11", "12–13"])
         right.axvline(TURN, color="white", linestyle=(0, (4, 3)), linewidth=1.5)
         right.set_title("the best clique takes over, until its best arm turns bad (dashed)")
@@ -76,8 +75,8 @@ def idea() -> Path:
 def race() -> Path:
     """Run the default race and draw its headline."""
     with tempfile.TemporaryDirectory() as folder:
-        result = run_race(Race(), folder, report=False)
-    return save(headline_figure(result.story), HERE / "race.png")
+        result = aw.run_race(out=folder, report=False)
+    return save(headline_figure(result.summary), HERE / "race.png")
 
 
 if __name__ == "__main__":

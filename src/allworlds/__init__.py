@@ -27,9 +27,14 @@ _HOMES = {
     "TsallisShannon": "learners",
     "clique_cover": "covers",
     "load_results": "experiments",
+    "make_graph": "graphs.by_name",
     "make_learner": "learners",
+    "make_world": "worlds.by_name",
     "play": "simulation",
     "play_many": "simulation",
+    "plot_regret": "reporting.curves",
+    "run_experiment": "workflows.experiments",
+    "run_race": "workflows.race",
     "sharp_alpha": "ftrl",
     "solve_ftrl": "ftrl",
 }
@@ -46,8 +51,13 @@ if TYPE_CHECKING:
     from allworlds.foundation.errors import AllWorldsError
     from allworlds.ftrl import Constants, FTRLSolution, sharp_alpha, solve_ftrl
     from allworlds.graphs import FeedbackGraph
+    from allworlds.graphs.by_name import make_graph
     from allworlds.learners import TsallisShannon, make_learner
+    from allworlds.reporting.curves import plot_regret
     from allworlds.simulation import Trace, play, play_many
+    from allworlds.workflows.experiments import run_experiment
+    from allworlds.workflows.race import run_race
+    from allworlds.worlds.by_name import make_world
 
 
 def __getattr__(name: str) -> Any:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
 
-from allworlds.analysis.comparison import mean_interval, standings, student_quantile, worst_ratios
-from allworlds.analysis.runs import Runs, join
+from allworlds.analysis.comparison import Runs, mean_interval, standings, student_quantile, worst_ratios
 
 
 def made_up(learner, world, finals, masses=None):
@@ -17,9 +18,7 @@ def made_up(learner, world, finals, masses=None):
     shape = regret.shape
     seeds = tuple(range(len(finals)))
     zeros = np.zeros(shape)
-    return Runs(
-        learner, world, seeds, rounds, regret, regret + 1, regret, zeros + 3, masses, None, np.full(len(finals), 0.5)
-    )
+    return Runs(learner, world, seeds, rounds, regret, regret + 1, zeros + 3, masses, None, np.full(len(finals), 0.5))
 
 
 @pytest.mark.parametrize("freedom", [1, 2, 3, 4, 9, 30, 1000])
@@ -96,9 +95,7 @@ def test_a_standing_carries_quantiles_worst_seed_clean_regret_and_corruption():
     assert row.rounds_per_second == pytest.approx(2 / 0.5)
 
 
-def test_joined_parts_keep_their_order_and_weigh_masses_by_runs():
-    one = made_up("ours", "calm", [1.0, 2.0, 3.0], masses=np.full((2, 1), 0.2))
-    other = made_up("ours", "calm", [4.0], masses=np.full((2, 1), 0.6))
-    both = join([one, other])
-    assert both.final.tolist() == [1.0, 2.0, 3.0, 4.0]
-    assert both.clique_mass == pytest.approx(np.full((2, 1), 0.3))
+def test_a_run_whose_time_a_kill_has_lost_does_not_count_in_the_speed():
+    runs = made_up("ours", "calm", [1.0, 2.0])
+    lost = replace(runs, seconds=np.array([0.5, np.nan]))
+    assert lost.rounds_per_second == runs.rounds_per_second == pytest.approx(2 / 0.5)

@@ -227,7 +227,7 @@ def test_bad_requests_get_one_sentence_and_exit_code_2(file, tmp_path, monkeypat
 def test_what_is_no_address_is_refused_at_once(file, tmp_path, address):
     result = run("run", file, "--out", tmp_path / "out", "--cluster", address)
     assert result.exit_code == 2
-    assert f"'{address}' is no scheduler's address; expected tcp://host:8786" in result.stderr
+    assert f"'{address}' is not a scheduler's address; expected tcp://host:8786" in result.stderr
 
 
 def test_no_scheduler_at_the_address_is_said_in_a_sentence(file, tmp_path, monkeypatch):

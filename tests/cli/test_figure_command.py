@@ -23,7 +23,7 @@ def test_the_command_prints_the_path_of_the_file_it_wrote(tmp_path):
         (["7"], "error: there is no figure 7; the paper has figure 1"),
         (
             ["1", "--out", "a.jpg"],
-            "error: 'a.jpg' ends in '.jpg', but figures are drawn as .png, .svg or .pdf",
+            "error: 'a.jpg' ends in '.jpg'; expected .png, .svg or .pdf",
         ),
         (["1", "--out", "/nowhere/at/all/a.png"], "error: cannot write '/nowhere/at/all/a.png'"),
     ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -14,9 +15,11 @@ import pytest
 from typer.testing import CliRunner
 
 from allworlds.cli import app
-from allworlds.cli.progress import plain_lines
+from allworlds.cli.terminal import plain_lines
+from allworlds.experiments import work
 from allworlds.graphs.by_name import GRAPHS
 from allworlds.learners import LEARNERS
+from allworlds.workflows.results import read_status
 from allworlds.worlds.by_name import WORLDS
 
 pytestmark = pytest.mark.compiled
@@ -37,6 +40,7 @@ GAPS = ("0.5", "0.4", "0.3", "0.2", "0.15", "0.1")
 LONG = ["--graph", "disjoint-cliques:2x3", "--learner", "ucb-n", "--horizon", "200000", "--seeds", "5", "--jobs", "1"]
 LONG += [word for gap in GAPS for word in ("--world", f"stochastic:gap={gap}")]
 LONG += ["--no-report", "--json"]
+CELLS = 5 * len(GAPS)
 
 
 def run(*arguments: str, columns: int = 100):
@@ -55,11 +59,11 @@ def start(out: Path) -> subprocess.Popen[str]:
 
 
 def finished(out: Path) -> list[Path]:
-    return sorted((out / "cells").glob("*.npz"))
+    return sorted((out / "parts").glob("*.parquet"))
 
 
 def stop_midway(out: Path, how: signal.Signals) -> tuple[int, str]:
-    """Start a race, send it a signal as soon as its first cell is finished, give its exit code and its words."""
+    """Start a race, send it a signal as soon as its first part is written, give its exit code and its words."""
     process = start(out)
     deadline = time.monotonic() + 240
     while not finished(out):
@@ -83,20 +87,44 @@ def test_a_killed_race_goes_on_where_it_stopped_and_ends_with_the_same_numbers(w
     code, _ = stop_midway(tmp_path, signal.SIGKILL)
     kept = {file: file.stat().st_mtime_ns for file in finished(tmp_path)}
     assert code == -signal.SIGKILL
-    assert 1 <= len(kept) < len(GAPS)
+    assert kept
+    assert 0 <= read_status(tmp_path).done < CELLS
     result = run("race", *LONG, "--out", str(tmp_path))
     assert result.exit_code == 0
     assert without_timing(json.loads(result.stdout)) == without_timing(whole)
     assert {file: file.stat().st_mtime_ns for file in kept} == kept
-    assert len(finished(tmp_path)) == len(GAPS)
+    assert len(finished(tmp_path)) > len(kept)
+
+
+def test_a_killed_race_is_looked_at_resumed_verified_and_reported_like_any_experiment(whole, tmp_path):
+    stop_midway(tmp_path, signal.SIGKILL)
+    assert run("status", str(tmp_path)).stdout.startswith("race: Who is good in every world?\n")
+    early = run("report", str(tmp_path))
+    assert early.exit_code == 2
+    assert f"cells finished; 'allworlds resume {tmp_path}' goes on" in early.stderr
+    assert run("resume", str(tmp_path), "--jobs", "2").stdout.startswith(f"{CELLS} of {CELLS} cells are finished in")
+    verified = run("verify-results", str(tmp_path), "--replay", "3")
+    assert verified.exit_code == 0, verified.output
+    reported = run("report", str(tmp_path), "--json")
+    assert reported.exit_code == 0, reported.output
+    assert without_timing(json.loads(reported.stdout)) == without_timing(whole)
+    assert (tmp_path / "report.html").is_file()
+
+
+def test_a_race_on_a_cluster_gives_the_same_numbers(tmp_path):
+    words = [*TINY, "--no-report", "--json", "--out"]
+    here = run("race", *words, str(tmp_path / "here"))
+    there = run("race", *words, str(tmp_path / "there"), "--cluster", "local", "--jobs", "1")
+    assert there.exit_code == 0, there.output
+    assert without_timing(json.loads(there.stdout)) == without_timing(json.loads(here.stdout))
 
 
 def test_control_c_keeps_what_is_finished_says_what_to_type_and_exits_130(whole, tmp_path):
     code, words = stop_midway(tmp_path, signal.SIGINT)
-    kept = len(finished(tmp_path))
+    kept = read_status(tmp_path).done
     assert code == 130
-    assert 1 <= kept < len(GAPS)
-    assert f"interrupted: {kept} of {len(GAPS)} cells are kept in '{tmp_path}/cells'" in words
+    assert 1 <= kept < CELLS
+    assert f"interrupted: {kept} of {CELLS} cells are kept in '{tmp_path}'" in words
     assert f"to go on, type: allworlds race {' '.join(LONG)} --out {tmp_path}" in words
     assert "Traceback" not in words
     result = run("race", *LONG, "--out", str(tmp_path))
@@ -146,8 +174,8 @@ def test_the_table_marks_the_best_and_ends_with_the_headline(tmp_path):
 def test_stderr_says_how_the_graph_was_read_that_it_compiles_and_how_far_it_is(tmp_path):
     lines = run("race", *TINY, "--no-report", "--out", str(tmp_path)).stderr.splitlines()
     assert lines[0] == "bandit:3: 3 arms in 3 cliques, 0 edges"
-    assert lines[1].startswith("compiling 1 learner first")
-    assert lines[2].startswith("1 of 1 cells, ")
+    assert re.fullmatch(r"2 of 2 cells to do on \d+ threads?; compiling first where needed", lines[1])
+    assert lines[2].startswith("2 of 2 cells, ")
     again = run("race", *TINY, "--no-report", "--out", str(tmp_path)).stderr.splitlines()
     assert again == lines[:1]
 
@@ -171,7 +199,7 @@ def test_on_a_terminal_the_first_sentence_stands_on_a_line_of_its_own(tmp_path):
     assert process.wait(timeout=120) == 0
     lines = heard.decode().splitlines()
     assert lines[0] == "bandit:3: 3 arms in 3 cliques, 0 edges"
-    assert "1/1" in heard.decode()
+    assert "2/2" in heard.decode()
 
 
 def test_plain_progress_is_a_line_a_tenth(capsys):
@@ -188,7 +216,7 @@ def test_the_report_of_another_race_is_not_replaced_without_a_word(tmp_path):
     assert "replaces" not in run("race", *TINY, *out).stderr
     other = run("race", *TINY, "--graph", "bandit:4", *out)
     assert f"replaces the report of another race (graph bandit:3) in '{tmp_path}'" in other.stderr
-    (tmp_path / "result.json").unlink()
+    (tmp_path / "experiment.json").unlink()
     assert f"replaces '{tmp_path}/report.html', which tells of another race" in run("race", *TINY, *out).stderr
 
 
@@ -202,11 +230,11 @@ def test_without_ratios_the_terminal_says_why_and_prints_no_headline(tmp_path):
 
 
 def test_the_help_counts_the_cells_of_the_full_race_and_names_the_lists():
+
     from allworlds.workflows.race import Race, full_race
-    from allworlds.workflows.race.plan import make_plan
 
     text = " ".join(run("race", "--help", columns=300).stdout.split())
-    assert f"{len(make_plan(Race(**full_race())).cells)} cells" in text
+    assert f"{len(Race(**full_race()).plan().cells)} cells" in text
     assert "allworlds graphs" in text
 
 
@@ -244,15 +272,13 @@ def test_counts_that_are_none_are_usage_errors(option):
 
 
 def test_cells_that_fail_exit_with_1(tmp_path, monkeypatch):
-    from allworlds.workflows.race import run as running
-
     def fail(*arguments, **options):
         raise MemoryError("no room")
 
-    monkeypatch.setattr(running, "play_many", fail)
+    monkeypatch.setattr(work, "play", fail)
     result = run("race", *TINY, "--no-report", "--out", str(tmp_path))
     assert result.exit_code == 1
-    assert "\nerror: 1 of 1 cells failed" in result.stderr
+    assert "\nerror: 2 of 2 cells failed" in result.stderr
 
 
 def test_learners_lists_the_whole_registry():

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from allworlds.experiments.cells import SpecCache, resolve
+import allworlds as aw
+from allworlds.experiments.cells import SpecCache, make_cells
 from allworlds.experiments.reading import read_experiment, shipped
 from allworlds.experiments.work import play_cell
 from allworlds.foundation.errors import InvalidParameter
@@ -15,7 +16,7 @@ from experiment_runs import write_file
 
 def cells_of(path, *changes):
     experiment, source = read_experiment(path, changes)
-    return resolve(experiment, SpecCache(source.base))
+    return make_cells(experiment, SpecCache(source.base))
 
 
 def test_a_seed_is_the_hash_of_the_names_of_graph_world_horizon_and_number(tmp_path):
@@ -71,6 +72,25 @@ def test_a_changed_file_of_losses_or_edges_changes_the_id_but_not_the_seed(tmp_p
     assert "'recorded:my.csv' is not what it was when the experiment began" in outcome.error
 
 
+def test_the_graph_of_a_stored_cover_comes_with_that_cover(tmp_path):
+    poor = aw.CliqueCover(aw.graphs.full_information(6), [[0, 1], [2, 3, 4, 5]])
+    aw.covers.write_cover(poor, tmp_path / "mine.json")
+    (cell, *_) = cells_of(write_file(tmp_path), 'grid.graphs="cover:mine.json"', 'grid.learners="tsallis-shannon"')
+    assert (cell.n_cliques, cell.graph_digest) == (2, poor.digest())
+    assert SpecCache(tmp_path).cover(cell.graph)[0] == poor
+
+
+def test_masses_are_recorded_only_on_request_and_make_another_cell(tmp_path):
+    path, change = write_file(tmp_path), 'grid.learners="tsallis-shannon"'
+    plain, recorded = cells_of(path, change), cells_of(path, change, "record_masses=true")
+    assert not {cell.id for cell in plain} & {cell.id for cell in recorded}
+    assert [cell.seed for cell in plain] == [cell.seed for cell in recorded]
+    one, other = (play_cell(replace(cells[0], horizon=20), SpecCache(tmp_path)).rows for cells in (plain, recorded))
+    assert (one.clique_mass, one.regret_bound) == (None, None)
+    assert other.clique_mass.shape == (20, 2)
+    assert other.values.tolist() == one.values.tolist()
+
+
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
@@ -96,11 +116,11 @@ def test_what_does_not_fit_together_is_refused_before_the_first_round(tmp_path, 
 @pytest.mark.parametrize("name", shipped())
 def test_every_shipped_experiment_resolves_and_each_of_its_combinations_plays(name):
     experiment, source = read_experiment(name, ["grid.seeds=1"])
-    workshop = SpecCache(source.base)
-    cells = resolve(experiment, workshop)
+    cache = SpecCache(source.base)
+    cells = make_cells(experiment, cache)
     assert experiment.question.endswith("?")
     assert experiment.report.claim
     for cell in cells:
-        outcome = play_cell(replace(cell, horizon=20), workshop)
+        outcome = play_cell(replace(cell, horizon=20), cache)
         assert outcome.error is None
-        assert outcome.values.shape == (20, 4)
+        assert outcome.rows.values.shape == (20, 4)

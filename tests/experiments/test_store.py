@@ -12,15 +12,17 @@ import sys
 import pyarrow.parquet as pq
 import pytest
 
+from allworlds.experiments import driver as driver_module
 from allworlds.experiments import parts as parts_module
-from allworlds.experiments import run as run_module
 from allworlds.experiments import store as store_module
 from allworlds.experiments.store import Store, new_folder, read_description
 from allworlds.experiments.work import play_cell
 from allworlds.foundation.errors import InvalidParameter, RunStopped
 from allworlds.foundation.files import exclusive_lock, write_atomic
 from allworlds.foundation.machine import machine, same_kind
-from allworlds.workflows.experiments import make_plan, read_status, resume_experiment, run_experiment, verify_results
+from allworlds.workflows import experiments as workflow_module
+from allworlds.workflows.experiments import make_plan, resume_experiment, run_experiment
+from allworlds.workflows.results import read_status, verify_results
 from experiment_runs import write_file
 
 pytestmark = pytest.mark.compiled
@@ -35,8 +37,8 @@ def plan(tmp_path):
 def run(tmp_path, monkeypatch):
     """A finished run, all of it in one part however slow the machine is: its file, its folder and its checksum."""
     file = write_file(tmp_path)
-    monkeypatch.setattr(run_module, "SHORTEST", math.inf)
-    monkeypatch.setattr(run_module, "LONGEST", math.inf)
+    monkeypatch.setattr(driver_module, "SHORTEST", math.inf)
+    monkeypatch.setattr(driver_module, "LONGEST", math.inf)
     return file, tmp_path / "out", run_experiment(file, tmp_path / "out").checksum
 
 
@@ -46,14 +48,14 @@ class Heard(list):
 
 
 def again(file, folder):
-    from allworlds.experiments.run import Listener
+    from allworlds.experiments.driver import Listener
 
     heard = Heard()
     return run_experiment(file, folder, listener=Listener(on_notice=heard)), heard
 
 
 def rows_of(outcome):
-    return [(int(t), *map(float, row)) for t, row in zip(outcome.rounds, outcome.values, strict=True)]
+    return [(int(t), *map(float, row)) for t, row in zip(outcome.rows.rounds, outcome.rows.values, strict=True)]
 
 
 def checksum_by_hand(outcomes):
@@ -68,7 +70,7 @@ def checksum_by_hand(outcomes):
 
 
 def test_the_checksum_is_that_of_the_sorted_rows_however_they_lie_in_parts(plan, tmp_path):
-    outcomes = [play_cell(cell, plan.workshop) for cell in plan.cells]
+    outcomes = [play_cell(cell, plan.cache) for cell in plan.cells]
     expected = checksum_by_hand(outcomes)
     for number, sizes in enumerate(([12], [5, 7], [1] * 12)):
         order = outcomes[::-1] if number else outcomes
@@ -82,7 +84,7 @@ def test_the_checksum_is_that_of_the_sorted_rows_however_they_lie_in_parts(plan,
 
 
 def test_a_part_holds_the_rows_bit_for_bit_and_is_named_by_its_hash(plan, tmp_path):
-    outcomes = [play_cell(cell, plan.workshop) for cell in plan.cells[:3]]
+    outcomes = [play_cell(cell, plan.cache) for cell in plan.cells[:3]]
     with Store(new_folder(tmp_path / "out")) as store:
         store.add(plan.cells)
         store.keep(outcomes)
@@ -94,7 +96,7 @@ def test_a_part_holds_the_rows_bit_for_bit_and_is_named_by_its_hash(plan, tmp_pa
 
 
 def test_a_kill_between_part_and_table_loses_nothing(plan, tmp_path, monkeypatch):
-    outcomes = [play_cell(cell, plan.workshop) for cell in plan.cells]
+    outcomes = [play_cell(cell, plan.cache) for cell in plan.cells]
 
     def killed(*arguments):
         write(*arguments)
@@ -107,7 +109,7 @@ def test_a_kill_between_part_and_table_loses_nothing(plan, tmp_path, monkeypatch
         store.add(plan.cells)
         with pytest.raises(KeyboardInterrupt):
             store.keep(outcomes)
-        assert {row.state for row in store.rows()} == {"waiting"}
+        assert {row.state for row in store.records()} == {"waiting"}
     with Store(folder) as store:
         (sentence,) = store.mend()
         assert sentence.endswith("was finished but not yet noted: 12 cells taken over")
@@ -127,7 +129,7 @@ def test_a_kill_while_a_part_is_written_leaves_no_part(plan, tmp_path, monkeypat
 def test_what_is_not_of_this_run_is_not_taken_over_and_not_touched(plan, tmp_path, monkeypatch):
     folder = new_folder(tmp_path / "out")
     monkeypatch.setattr(parts_module, "code", lambda: "0.0.1+abc")
-    parts_module.write_part(folder / "parts", [play_cell(plan.cells[0], plan.workshop)])
+    parts_module.write_part(folder / "parts", [play_cell(plan.cells[0], plan.cache)])
     monkeypatch.undo()
     (folder / "parts" / "thesis.docx").write_bytes(b"years of work")
     before = {path.name: path.read_bytes() for path in (folder / "parts").iterdir()}
@@ -137,7 +139,7 @@ def test_what_is_not_of_this_run_is_not_taken_over_and_not_touched(plan, tmp_pat
         assert len(said) == 2
         assert all(sentence.endswith("is not of this run; it is left alone and does not count") for sentence in said)
         assert {path.name: path.read_bytes() for path in store.parts.iterdir()} == before
-        assert not any(row.state == "done" for row in store.rows())
+        assert not any(row.state == "done" for row in store.records())
 
 
 @pytest.mark.parametrize("harm", ["damaged", "missing"])
@@ -305,9 +307,7 @@ def test_a_table_of_losses_that_has_changed_since_is_refused_even_with_extend(tm
 
 
 def test_results_of_another_version_are_not_mixed_with_ours(run, monkeypatch):
-    from allworlds.workflows.experiments import start
-
     file, folder, _ = run
-    monkeypatch.setattr(start, "code", lambda: "9.9.9+abc")
+    monkeypatch.setattr(workflow_module, "code", lambda: "9.9.9+abc")
     with pytest.raises(InvalidParameter, match=r"was begun with allworlds 0\.1\.0\+.*, this is 9\.9\.9"):
         run_experiment(file, folder)

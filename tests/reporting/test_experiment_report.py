@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
+from allworlds.analysis.panels import Line, Panel, Point, arrange
 from allworlds.analysis.slopes import Slope
-from allworlds.experiments.panels import Line, Panel, Point, arrange
-from allworlds.experiments.spec import Report
+from allworlds.experiments.experiment import ReportOptions
+from allworlds.reporting.experiment_answers import ExperimentSummary, answers, how_much, verdict
 from allworlds.reporting.experiment_figures import panel_figure
-from allworlds.reporting.experiment_words import ExperimentSummary, answers, how_much, verdict
 
 NAMES = ("tsallis-shannon", "tsallis-shannon-sharp", "ucb-n", "thompson-n")
 
@@ -30,7 +30,7 @@ def powers(exponents, *, base=None, x="budget", theory=0.5):
             continue
         value = (base or 0.0) + (100.0 * at**exponent if at else 0.0) + seed - 1.5
         rows.append({"graph": "g", "world": "w", "learner": name, "horizon": 1, x: at, "pseudo_regret": value})
-    return arrange(rows, Report(x=x, theory_slope=theory))[0]
+    return arrange(rows, ReportOptions(x=x, theory_slope=theory))[0]
 
 
 def test_the_answer_says_which_slope_is_used_and_gives_the_other():
@@ -67,7 +67,7 @@ def test_a_bent_line_is_called_bent():
     line = bent.lines[0]
     raw = Line("ours", line.points[1:], slope=line.raw, missed=3, theory=0.5)
     (answer,) = answers(sweep_of(Panel("", "power", (raw,)), x="budget"))
-    assert "theory says 0.5; the intervals of 3 of 3 points miss the line, so this is no clean power law" in answer
+    assert "theory says 0.5; the intervals of 3 of 3 points miss the line, so this is not a clean power law" in answer
     assert "agrees" not in answer
 
 
@@ -80,7 +80,7 @@ def test_learners_are_ranked_over_all_settings_by_their_worst_ratio():
     (answer,) = answers(sweep_of(calm, rough, x="round"))
     assert answer == (
         "Over 2 settings, a has at most 2.00 times the least mean regret, b 5.00 times; "
-        "the most, 8.0 times, has c (calm)."
+        "c has the highest ratio, 8.0 (calm)."
     )
     (alone,) = answers(sweep_of(calm, x="round"))
     assert alone.startswith("In “calm”, b has the least mean regret, 10.0 (")

@@ -115,7 +115,7 @@ def test_what_the_theorems_do_not_cover_is_refused() -> None:
         sharp_adversarial_bound([0, 2], 10)
     with pytest.raises(InvalidParameter, match=r"\(T, K\)"):
         sharp_general_bound([1, 1], [[0.5, 0.5]], [0.0, 0.0], best_clique=0)
-    with pytest.raises(InvalidParameter, match="best_clique is .*; expected an integer from 0 to 1"):
+    with pytest.raises(InvalidParameter, match=r"best_clique is .*; expected an integer from 0 to 1"):
         sharp_general_bound([1, 1], [[0.5, 0.5]], [0.0], best_clique=2)
 
 

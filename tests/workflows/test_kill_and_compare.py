@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from allworlds.workflows.experiments import read_status, run_experiment, verify_results
+from allworlds.workflows.experiments import make_plan, run_experiment
+from allworlds.workflows.results import read_status, verify_results
 from experiment_runs import command, dask_scheduler, dask_worker, events_until, finish, start, write_file
 
 pytestmark = pytest.mark.compiled
@@ -172,8 +173,6 @@ work.play = deadly
 
 @pytest.mark.slow
 def test_a_cell_that_kills_every_worker_is_given_up_and_the_others_are_finished(tmp_path):
-    from allworlds.workflows.experiments import make_plan
-
     file = write_file(tmp_path, horizon=2000, seeds=10, learners=("ucb-n",))
     seed = make_plan(file).cells[5].seed
     preload = tmp_path / "deadly.py"

@@ -4,28 +4,33 @@ from __future__ import annotations
 
 import copy
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import allworlds as aw
+from allworlds.experiments import parts, work
+from allworlds.experiments.driver import Interrupted, Listener
+from allworlds.experiments.load import read_cells
 from allworlds.foundation.errors import AllWorldsError
 from allworlds.learners import LEARNERS
-from allworlds.workflows.race import CellsFailed, Race, RaceInterrupted, full_race, run_race
-from allworlds.workflows.race import run as running
-from allworlds.workflows.race.cells import read_cell
-from allworlds.workflows.race.plan import make_plan
+from allworlds.workflows import experiments
+from allworlds.workflows.race import CellsFailed, Race, full_race, run_race
+from allworlds.workflows.results import read_status, verify_results, write_report
+from experiment_runs import write_file
 
 pytestmark = pytest.mark.compiled
 
-SMALL = Race(
-    "disjoint-cliques:2x3",
-    ("stochastic:gap=0.5", "corrupted:attack=flip,budget=20,gap=0.5"),
-    ("tsallis-shannon", "ucb-n", "hedge"),
-    horizon=300,
-    seeds=2,
-    jobs=1,
-)
+SMALL = {
+    "graph": "disjoint-cliques:2x3",
+    "worlds": ["stochastic:gap=0.5", "corrupted:attack=flip,budget=20,gap=0.5"],
+    "learners": ["tsallis-shannon", "ucb-n", "hedge"],
+    "horizon": 300,
+    "seeds": 2,
+}
+TINY = {"graph": "bandit:3", "worlds": ["stochastic:gap=0.5"], "learners": ["ucb-n"], "horizon": 50, "seeds": 2}
+TWO_WORLDS = TINY | {"worlds": ["stochastic:gap=0.5", "stochastic:gap=0.25"]}
 
 
 def without_timing(result):
@@ -40,24 +45,49 @@ def without_timing(result):
 @pytest.fixture(scope="module")
 def small(tmp_path_factory):
     out = tmp_path_factory.mktemp("race")
-    return run_race(SMALL, out, report=False), out
+    return run_race(**SMALL, out=out, jobs=1, report=False), out
 
 
-def test_the_regrets_are_those_of_play(small):
-    result, _ = small
-    graph = aw.graphs.disjoint_cliques(2, 3)
-    learner = aw.TsallisShannon(aw.clique_cover(graph))
-    world = aw.worlds.one_good_arm(6, 0.5, best_arm=3)
-    expected = [aw.play(learner, world, 300, seed).final_regret for seed in (0, 1)]
-    row = next(row for row in result.standings if (row.world, row.learner) == (SMALL.worlds[0], "tsallis-shannon"))
-    assert row.regret.mean == pytest.approx(np.mean(expected), rel=1e-12)
-    assert row.worst == max(expected)
+def test_the_regrets_masses_and_bounds_are_those_of_play(small):
+    result, out = small
+    learner = aw.TsallisShannon(aw.clique_cover(aw.make_graph("disjoint-cliques:2x3")))
+    world = aw.make_world("stochastic:gap=0.5", n_arms=6)
+    mine = [one for one in read_cells(out) if one.record.cell.learner == "tsallis-shannon"]
+    cells = [one for one in mine if one.record.cell.world == "stochastic:gap=0.5"]
+    traces = [aw.play(learner, world, 300, one.record.cell.seed) for one in cells]
+    for one, trace in zip(cells, traces, strict=True):
+        assert one.rows.clique_mass.tobytes() == trace.clique_mass.tobytes()
+        assert one.rows.regret_bound.tobytes() == trace.regret_bound.tobytes()
+    key = SMALL["worlds"][0], "tsallis-shannon"
+    row = next(row for row in result.standings if (row.world, row.learner) == key)
+    assert row.regret.mean == pytest.approx(np.mean([trace.final_regret for trace in traces]), rel=1e-12)
+    assert row.worst == max(trace.final_regret for trace in traces)
+    runs = next(one for one in result.summary.runs if (one.world, one.learner) == key)
+    assert runs.clique_mass == pytest.approx(np.mean([trace.clique_mass for trace in traces], axis=0))
+
+
+def test_learners_without_cliques_have_no_masses_and_the_checksum_covers_those_that_are(small, monkeypatch):
+    _, out = small
+    has = {one.record.cell.learner: one.rows.clique_mass is not None for one in read_cells(out)}
+    assert has == {"tsallis-shannon": True, "ucb-n": False, "hedge": False}
+    assert verify_results(out, replay=None).holds
+    play = work.play
+
+    def other_masses(*arguments):
+        trace = play(*arguments)
+        masses = None if trace.clique_mass is None else trace.clique_mass[:, ::-1]
+        return replace(trace, clique_mass=masses)
+
+    monkeypatch.setattr(work, "play", other_masses)
+    different = verify_results(out, replay=None).different
+    assert len(different) == 4
+    assert all(title.startswith("tsallis-shannon in ") for title in different)
 
 
 def test_every_learner_meets_every_world_and_hedge_is_no_rival(small):
     result, _ = small
     assert [(row.world, row.learner) for row in result.standings] == [
-        (world, learner) for world in SMALL.worlds for learner in SMALL.learners
+        (world, learner) for world in SMALL["worlds"] for learner in SMALL["learners"]
     ]
     assert {row.learner: row.rival for row in result.ratios} == {"tsallis-shannon": True, "ucb-n": True, "hedge": False}
     rivals = [row.ratio for row in result.standings if row.learner != "hedge"]
@@ -67,13 +97,13 @@ def test_every_learner_meets_every_world_and_hedge_is_no_rival(small):
 def test_the_corruption_spent_is_reported_and_within_the_budget(small):
     result, _ = small
     spent = {row.world: row.corruption for row in result.standings}
-    assert spent[SMALL.worlds[0]] == 0.0
-    assert 19.0 < spent[SMALL.worlds[1]] <= 20.0
+    assert spent[SMALL["worlds"][0]] == 0.0
+    assert 19.0 < spent[SMALL["worlds"][1]] <= 20.0
 
 
 def test_the_number_of_threads_changes_only_timings(small, tmp_path):
     result, _ = small
-    other = run_race(Race(**(vars(SMALL) | {"jobs": 2})), tmp_path, report=False)
+    other = run_race(**SMALL, out=tmp_path, jobs=2, report=False)
     assert without_timing(other) == without_timing(result)
 
 
@@ -82,30 +112,86 @@ def test_the_json_file_is_the_result(small):
     assert json.loads((out / "result.json").read_text()) == result.to_dict()
 
 
+def test_the_result_can_be_read(small):
+    assert repr(small[0]).startswith("RaceResult(disjoint-cliques:2x3, 2 worlds, 300 rounds, 2 seeds; worst ratios: ")
+
+
 def test_a_second_start_plays_nothing_and_says_the_same(small, monkeypatch):
     result, out = small
-    monkeypatch.setattr(running, "play", refuse)
-    monkeypatch.setattr(running, "play_many", refuse)
-    assert without_timing(run_race(SMALL, out, report=False)) == without_timing(result)
+    monkeypatch.setattr(work, "play", refuse)
+    assert without_timing(run_race(**SMALL, out=out, report=False)) == without_timing(result)
 
 
 def refuse(*arguments, **options):
     raise AssertionError("nothing may be played")
 
 
-def test_more_seeds_use_the_finished_blocks(tmp_path, monkeypatch):
-    five = Race("bandit:3", ("stochastic:gap=0.5",), ("ucb-n",), horizon=50, seeds=5, jobs=1)
-    run_race(five, tmp_path, report=False)
-    played = []
-    original = running.play_many
+def played_in(monkeypatch):
+    """The seeds that are played from now on, warming up left out."""
+    seeds, play = [], work.play
 
-    def note(learner, world, horizon, seeds, **options):
-        played.extend(seeds)
-        return original(learner, world, horizon, seeds, **options)
+    def note(learner, world, horizon, seed=0):
+        if horizon > 2:
+            seeds.append(seed)
+        return play(learner, world, horizon, seed)
 
-    monkeypatch.setattr(running, "play_many", note)
-    run_race(Race(**(vars(five) | {"seeds": 8})), tmp_path, report=False)
-    assert played == [5, 6, 7]
+    monkeypatch.setattr(work, "play", note)
+    return seeds
+
+
+def test_more_seeds_or_another_race_in_the_folder_play_only_new_cells_and_lose_none(tmp_path, monkeypatch):
+    first = without_timing(run_race(**TINY, out=tmp_path, report=False))
+    played = played_in(monkeypatch)
+    run_race(**(TINY | {"seeds": 5}), out=tmp_path, report=False)
+    assert len(played) == 3
+    run_race(**(TINY | {"learners": ["uniform"]}), out=tmp_path, report=False)
+    assert len(played) == 5
+    assert read_status(tmp_path).done == 2
+    heard = []
+    again = run_race(**TINY, out=tmp_path, report=False, listener=Listener(on_notice=heard.append))
+    assert without_timing(again) == first
+    assert len(played) == 5
+    assert f"replaces the result of another race (graph bandit:3) in '{tmp_path}'" in heard
+    assert verify_results(tmp_path).holds
+
+
+def test_results_of_another_version_are_played_again(tmp_path, monkeypatch):
+    first = without_timing(run_race(**TINY, out=tmp_path, report=False))
+    for module in (work, experiments, parts):
+        monkeypatch.setattr(module, "code", lambda: "9.9.9+abc")
+    played = played_in(monkeypatch)
+    assert without_timing(run_race(**TINY, out=tmp_path, report=False)) == first
+    assert len(played) == 2
+
+
+def test_a_folder_with_an_experiment_is_left_alone(tmp_path):
+    aw.run_experiment(write_file(tmp_path), tmp_path / "out")
+    with pytest.raises(AllWorldsError, match="holds the experiment small; choose another folder with --out"):
+        run_race(**TINY, out=tmp_path / "out", report=False)
+    run_race(**TINY, out=tmp_path / "race", report=False)
+    with pytest.raises(AllWorldsError, match="holds another experiment: 2 of its 2 cells are not in"):
+        aw.run_experiment(tmp_path / "small.toml", tmp_path / "race")
+
+
+def test_a_stored_cover_is_the_one_that_is_played_on(tmp_path, monkeypatch):
+    poor = aw.CliqueCover(aw.make_graph("full-information:4"), [[0], [1, 2], [3]])
+    aw.covers.write_cover(poor, tmp_path / "mine.json")
+    monkeypatch.chdir(tmp_path)
+    result = run_race(
+        **(TINY | {"graph": "cover:mine.json", "learners": ["tsallis-shannon"]}), out="race", report=False
+    )
+    assert result.summary.cover == poor
+    assert {one.record.cell.n_cliques for one in read_cells("race")} == {3}
+    assert read_cells("race")[0].rows.clique_mass.shape[1] == 3
+    monkeypatch.chdir("/")
+    assert verify_results(tmp_path / "race").holds
+
+
+def test_the_report_can_be_written_again_from_the_folder(small, tmp_path):
+    run_race(**TINY, out=tmp_path)
+    before = (tmp_path / "report.html").read_bytes()
+    assert write_report(tmp_path).ratios[0].learner == "ucb-n"
+    assert (tmp_path / "report.html").read_bytes() == before
 
 
 @pytest.mark.parametrize(
@@ -119,72 +205,67 @@ def test_more_seeds_use_the_finished_blocks(tmp_path, monkeypatch):
     ],
 )
 def test_cells_of_another_race_are_never_taken(change):
-    race = Race("bandit:4", ("stochastic:gap=0.5",), ("ucb-n",), horizon=50, seeds=3)
-    other = Race(**(vars(race) | change))
-    digests = [{cell.digest for cell in make_plan(one).cells} for one in (race, other)]
-    assert digests[0] & digests[1] == set()
+    race = {"graph": "bandit:4", "worlds": ["stochastic:gap=0.5"], "learners": ["ucb-n"], "horizon": 50, "seeds": 3}
+    ids = [{cell.id for cell in Race(**one).plan().cells} for one in (race, race | change)]
+    assert ids[0] & ids[1] == set()
 
 
 def test_a_recorded_table_that_changed_is_another_race(tmp_path):
     table = tmp_path / "losses.csv"
     race = Race("bandit:2", (f"recorded:{table}",), ("ucb-n",), horizon=2, seeds=1)
-    digests = []
+    ids = []
     for text in ("0,1\n1,0\n", "0,1\n1,1\n"):
         table.write_text(text)
-        digests.append(make_plan(race).cells[0].digest)
-    assert digests[0] != digests[1]
+        ids.append(race.plan().cells[0].id)
+    assert ids[0] != ids[1]
 
 
 @pytest.mark.parametrize("damage", [b"", b"PK\x03\x04 nonsense", None])
-def test_a_damaged_cell_is_played_again(tmp_path, damage):
-    race = Race("bandit:3", ("stochastic:gap=0.5",), ("ucb-n",), horizon=50, seeds=2, jobs=1)
-    before = without_timing(run_race(race, tmp_path, report=False))
-    (cell,) = make_plan(race).cells
-    file = tmp_path / "cells" / cell.file_name
+def test_a_damaged_part_is_played_again(tmp_path, damage):
+    before = without_timing(run_race(**TINY, out=tmp_path, report=False))
+    (file,) = (tmp_path / "parts").iterdir()
     file.write_bytes(file.read_bytes()[:-100] if damage is None else damage)
-    assert read_cell(tmp_path, cell) is None
-    assert without_timing(run_race(race, tmp_path, report=False)) == before
+    assert without_timing(run_race(**TINY, out=tmp_path, report=False)) == before
 
 
-def test_an_interruption_keeps_finished_cells_and_tells_how_many(tmp_path, monkeypatch):
-    race = Race("bandit:3", ("stochastic:gap=0.5", "stochastic:gap=0.25"), ("ucb-n",), horizon=50, seeds=2, jobs=1)
-    expected = without_timing(run_race(race, tmp_path / "whole", report=False))
+def test_an_interruption_keeps_finished_cells_and_tells_how_many(tmp_path):
+    expected = without_timing(run_race(**TWO_WORLDS, out=tmp_path / "whole", report=False))
 
-    def interrupt(done, total, what):
-        if done == 1:
+    def interrupt(progress):
+        if progress.done:
             raise KeyboardInterrupt
 
-    with pytest.raises(RaceInterrupted) as caught:
-        run_race(race, tmp_path / "cut", interrupt, report=False)
-    kept = len(list((tmp_path / "cut/cells").glob("*.npz")))
-    assert (caught.value.kept, caught.value.total) == (kept, 2)
+    with pytest.raises(Interrupted) as caught:
+        run_race(**TWO_WORLDS, out=tmp_path / "cut", report=False, listener=Listener(on_progress=interrupt))
+    kept = read_status(tmp_path / "cut").done
+    assert (caught.value.done, caught.value.total) == (kept, 4)
     assert kept >= 1
-    assert without_timing(run_race(race, tmp_path / "cut", report=False)) == expected
+    assert without_timing(run_race(**TWO_WORLDS, out=tmp_path / "cut", report=False)) == expected
 
 
 def test_a_cell_that_fails_does_not_take_the_others_with_it(tmp_path, monkeypatch):
-    race = Race("bandit:3", ("stochastic:gap=0.5", "stochastic:gap=0.25"), ("ucb-n",), horizon=50, seeds=2, jobs=1)
-    original = running.play_many
-    first = make_plan(race).worlds[race.worlds[0]].means.tolist()
+    original = work.play
+    first = aw.make_world("stochastic:gap=0.5", n_arms=3).means.tolist()
 
-    def fail(learner, world, horizon, seeds, **options):
+    def fail(learner, world, horizon, seed=0):
         if world.means.tolist() == first:
             raise MemoryError("no room")
-        return original(learner, world, horizon, seeds, **options)
+        return original(learner, world, horizon, seed)
 
-    monkeypatch.setattr(running, "play_many", fail)
-    with pytest.raises(CellsFailed, match=r"1 of 2 cells failed.*ucb-n in stochastic:gap=0.5 \(MemoryError: no room\)"):
-        run_race(race, tmp_path, report=False)
-    assert len(list((tmp_path / "cells").glob("*.npz"))) == 1
+    monkeypatch.setattr(work, "play", fail)
+    with pytest.raises(CellsFailed, match=r"2 of 4 cells failed.*ucb-n in stochastic:gap=0.5 \(MemoryError: no room\)"):
+        run_race(**TWO_WORLDS, out=tmp_path, report=False)
+    assert read_status(tmp_path).done == 2
 
 
-def test_progress_counts_to_the_end_and_says_that_it_compiles(tmp_path):
-    heard = []
-    race = Race("bandit:3", ("stochastic:gap=0.5",), ("ucb-n",), horizon=50, seeds=6, jobs=1)
-    run_race(race, tmp_path, lambda *news: heard.append(news), report=False)
-    assert heard[0] == (0, 2, "compiling ucb-n (1 of 1)")
-    assert [done for done, _, _ in heard] == sorted(done for done, _, _ in heard)
-    assert heard[-1][:2] == (2, 2)
+def test_progress_counts_to_the_end_and_notices_say_that_it_compiles(tmp_path):
+    heard, notices = [], []
+    listener = Listener(on_progress=heard.append, on_notice=notices.append)
+    run_race(**(TINY | {"seeds": 6}), out=tmp_path, jobs=1, report=False, listener=listener)
+    assert notices[0] == "bandit:3: 3 arms in 3 cliques, 0 edges"
+    assert notices[1] == "6 of 6 cells to do on 1 thread; compiling first where needed"
+    assert [one.done for one in heard] == sorted(one.done for one in heard)
+    assert (heard[-1].done, heard[-1].total) == (6, 6)
 
 
 @pytest.mark.parametrize(
@@ -200,30 +281,28 @@ def test_progress_counts_to_the_end_and_says_that_it_compiles(tmp_path):
         ({"worlds": "stochastic"}, "worlds is 'stochastic'; expected a list"),
         ({"horizon": 0}, "horizon is 0; expected a whole number of at least 1"),
         ({"seeds": True}, "seeds is True; expected a whole number"),
-        ({"jobs": 0}, "jobs is 0; expected a whole number"),
+        ({"jobs": 0}, "jobs is 0; expected a number of threads, at least 1"),
     ],
 )
 def test_what_does_not_fit_is_refused_before_anything_runs(tmp_path, monkeypatch, change, sentence):
-    monkeypatch.setattr(running, "play", refuse)
-    settings = {"graph": "bandit:3", "worlds": ("stochastic:gap=0.5",), "learners": ("ucb-n",), "horizon": 50}
+    monkeypatch.setattr(work, "play", refuse)
     with pytest.raises(AllWorldsError, match=sentence):
-        run_race(Race(**(settings | change)), tmp_path / "out", report=False)
+        run_race(**(TINY | change), out=tmp_path / "out", report=False)
     assert not (tmp_path / "out").exists()
 
 
 def test_a_table_that_is_too_short_is_refused_before_anything_runs(tmp_path, monkeypatch):
-    monkeypatch.setattr(running, "play", refuse)
+    monkeypatch.setattr(work, "play", refuse)
     (tmp_path / "losses.csv").write_text("0,1\n1,0\n")
-    race = Race("bandit:2", (f"recorded:{tmp_path}/losses.csv",), ("ucb-n",), horizon=3)
-    with pytest.raises(AllWorldsError, match="has 2 rounds, but the horizon is 3; race with --horizon 2 or less"):
-        run_race(race, tmp_path / "out", report=False)
+    with pytest.raises(AllWorldsError, match="has 2 rounds, but the horizon is 3; play at most 2"):
+        run_race("bandit:2", [f"recorded:{tmp_path}/losses.csv"], ["ucb-n"], 3, out=tmp_path / "out", report=False)
 
 
 def test_a_folder_that_cannot_be_written_is_found_before_the_first_round(tmp_path, monkeypatch):
-    monkeypatch.setattr(running, "play", refuse)
+    monkeypatch.setattr(work, "play", refuse)
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(AllWorldsError, match=r"cannot write to .*; choose another folder with --out"):
-        run_race(SMALL, tmp_path / "file" / "out", report=False)
+        run_race(**SMALL, out=tmp_path / "file" / "out", report=False)
 
 
 def test_the_full_race_has_every_learner_every_kind_of_world_and_every_attack():
@@ -239,11 +318,12 @@ def test_the_full_race_has_every_learner_every_kind_of_world_and_every_attack():
     yours = {"recorded", "phases"}  # nothing without numbers of one's own; the lock-in stands for all phases
     assert {world.name for world in worlds} == set(WORLDS) - yours
     assert {world.options["attack"] for world in worlds if world.name == "corrupted"} == set(get_args(Attack))
-    make_plan(Race(**full))
+    assert Race(**full).plan().cells
 
 
 def test_the_default_race_can_be_planned():
-    assert make_plan(Race()).ours == "tsallis-shannon"
+    assert len(Race().plan().cells) == 4 * 6 * 10
+    assert Race().ours == "tsallis-shannon"
 
 
 def test_the_command_repeats_the_race():

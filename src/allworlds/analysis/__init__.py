@@ -1,1 +1,1 @@
-"""Numbers out of traces: runs side by side, who was better and how sure we are, slopes, panels."""
+"""Numbers out of traces: runs side by side, slopes, panels, and what theory says about them."""

@@ -1,16 +1,21 @@
-"""Who was better, and how sure we are: intervals, worst ratios, differences on equal losses."""
+"""Runs side by side: who was better, and how sure we are. Intervals, worst ratios, differences on equal losses."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from allworlds.analysis.runs import Runs
+from allworlds.analysis.theory_lines import TheoryLine, theory_lines
+from allworlds.covers import CliqueCover
+from allworlds.worlds import World
+
+Floats = NDArray[np.float64]
 
 LEAST_REGRET = 1.0
 """A ratio needs a best regret of at least one round's loss to divide by.
@@ -18,6 +23,43 @@ LEAST_REGRET = 1.0
 Regret is against the best fixed arm. Where the means move, a learner may beat every fixed arm, and its regret is
 negative: the table then ranks learners, but a ratio would mean nothing.
 """
+
+
+@dataclass(frozen=True, eq=False)
+class Runs:
+    """S runs of one learner in one world, recorded at the same R rounds; arrays are (S, R) unless stated."""
+
+    learner: str
+    world: str
+    seeds: tuple[int, ...]
+    rounds: NDArray[np.int64]
+    """(R,), the last is the horizon."""
+    pseudo_regret: Floats
+    clean_regret: Floats
+    corruption: Floats
+    clique_mass: Floats | None
+    """(R, K) the mean over the runs, where the learner has cliques."""
+    regret_bound: Floats | None
+    """Bounds on the expected regret, where the learner has them."""
+    seconds: Floats
+    """(S,) how long each run took."""
+
+    @property
+    def horizon(self) -> int:
+        """The last round."""
+        return int(self.rounds[-1])
+
+    @property
+    def final(self) -> Floats:
+        """(S,) pseudo-regret at the horizon."""
+        return self.pseudo_regret[:, -1]
+
+    @property
+    def rounds_per_second(self) -> float:
+        """Rounds of one run in a second, over all runs."""
+        known = self.seconds[np.isfinite(self.seconds)]  # a kill may have lost a run's time, not the run
+        total = float(known.sum())
+        return self.horizon * known.size / total if total > 0.0 else float("inf")
 
 
 class Estimate(NamedTuple):
@@ -120,10 +162,71 @@ def standings(runs: Sequence[Runs], ours: str, rivals: Mapping[str, bool]) -> li
 
 
 def worst_ratios(rows: Sequence[Standing], rivals: Mapping[str, bool]) -> list[WorstRatio]:
-    """Each learner's largest ratio over the worlds, the smallest first; lines that are no rivals come last."""
+    """Each learner's largest ratio over the worlds, the smallest first; learners that are not rivals come last."""
     found = []
     for learner in dict.fromkeys(row.learner for row in rows):
         ratios = [(row.ratio, row.world) for row in rows if row.learner == learner and row.ratio is not None]
         ratio, world = max(ratios, key=lambda pair: pair[0], default=(None, None))
         found.append(WorstRatio(learner, ratio, world, rivals[learner]))
     return sorted(found, key=lambda one: (not one.rival, math.inf if one.ratio is None else one.ratio))
+
+
+@dataclass(frozen=True, eq=False)
+class RaceSummary:
+    """A finished race, for figures and page; worlds and learners go by their specs."""
+
+    graph: str
+    cover: CliqueCover
+    worlds: Mapping[str, World]
+    runs: tuple[Runs, ...]
+    """Worlds in order, learners within."""
+    standings: tuple[Standing, ...]
+    """In the order of ``runs``."""
+    ratios: tuple[WorstRatio, ...]
+    ours: str
+    command: str
+    machine: str
+    versions: Mapping[str, str]
+
+    @property
+    def horizon(self) -> int:
+        """How many rounds a run has."""
+        return self.runs[0].horizon
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """The seed numbers of every learner in every world."""
+        return self.runs[0].seeds
+
+    @property
+    def learners(self) -> tuple[str, ...]:
+        """In the order in which they were asked for."""
+        return tuple(dict.fromkeys(one.learner for one in self.runs))
+
+    @property
+    def rivals(self) -> Mapping[str, bool]:
+        """Whether a learner competes, or is a reference that sees more than the graph shows."""
+        return {row.learner: row.rival for row in self.ratios}
+
+    @property
+    def has_ratios(self) -> bool:
+        """Whether in any world the best regret is large enough to divide by."""
+        return any(row.ratio is not None for row in self.ratios)
+
+    @cached_property
+    def theory(self) -> Mapping[str, list[TheoryLine]]:
+        """The theory lines of each world."""
+        return {name: self._theory_in(name, world) for name, world in self.worlds.items()}
+
+    def _theory_in(self, name: str, world: World) -> list[TheoryLine]:
+        runs = self.runs_in(name)
+        bounds = next((one.regret_bound for one in runs if one.learner == self.ours), None)
+        return theory_lines(self.cover, world, runs[0].rounds, None if bounds is None else bounds.mean(axis=0))
+
+    def runs_in(self, world: str) -> list[Runs]:
+        """One world's runs."""
+        return [one for one in self.runs if one.world == world]
+
+    def standings_in(self, world: str) -> list[Standing]:
+        """One world's standings, the least regret first."""
+        return sorted((row for row in self.standings if row.world == world), key=lambda row: row.regret.mean)

@@ -1,4 +1,4 @@
-"""The command ``allworlds``: parse, call a workflow, print. One file a command.
+"""The command ``allworlds``: parse, call a workflow, print.
 
 Nothing heavy is imported here: ``allworlds --help`` answers without NumPy, Numba or Matplotlib. Each command
 imports its workflow when it runs.
@@ -15,8 +15,7 @@ import typer
 from allworlds import __version__
 from allworlds.cli.cover import cover
 from allworlds.cli.experiments import experiments, report, resume, run, status, verify_results
-from allworlds.cli.figure import figure
-from allworlds.cli.listing import graphs, learners, worlds
+from allworlds.cli.listing import figure, graphs, learners, worlds
 from allworlds.cli.race import race
 from allworlds.cli.verify import verify
 

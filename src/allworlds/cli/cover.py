@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from allworlds.cli.error_boundary import error_boundary
+from allworlds.cli.terminal import error_boundary
 
 if TYPE_CHECKING:
     from allworlds.workflows.cover import CoverResult
@@ -68,7 +68,7 @@ def _print_result(result: CoverResult) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from allworlds.reporting.words import counted
+    from allworlds.reporting.page import counted
 
     screen, cover = Console(highlight=False), result.cover
     arms, edges = counted(cover.n_arms, "arm"), counted(cover.graph.n_edges, "edge")
@@ -95,7 +95,7 @@ def _lines(result: CoverResult) -> list[tuple[str, str]]:
     largest = int(cover.sizes.max())
     lines = [
         ("cliques", f"{cover.n_cliques:,}, {proof}"),
-        ("needed", f"{cover.lower_bound:,} at least, {_reason(result)}"),
+        ("needed", f"at least {cover.lower_bound:,} ({_reason(result)})"),
         ("alpha", f"{alpha.lower:,}" if alpha.is_exact else f"{alpha.lower:,} to {alpha.upper:,}"),
     ]
     if result.fractional is not None:
@@ -113,7 +113,7 @@ def _reason(result: CoverResult) -> str:
     """What proves the bound, in a few words."""
     certificate = result.cover.certificate
     if certificate is None:
-        return "for no reason given"
+        return "bound without a certificate"
     kind = certificate.to_data()["kind"]
     if kind == "exhausted":
         return f"by {certificate.solver}"  # type: ignore[union-attr]

@@ -1,4 +1,4 @@
-"""``allworlds run``, ``resume``, ``status``, ``report``, ``verify-results`` ``experiments``: resumable sweeps."""
+"""``allworlds run``, ``resume``, ``status``, ``report``, ``verify-results``, ``experiments``: resumable runs."""
 
 from __future__ import annotations
 
@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from allworlds.cli.error_boundary import error_boundary
-from allworlds.cli.listing import AsJson, print_json, print_rows
-from allworlds.cli.progress import progress
+from allworlds.cli.terminal import AsJson, duration, error_boundary, print_json, print_rows, progress
 
 if TYPE_CHECKING:
-    from allworlds.experiments.run import Listener, Progress
-    from allworlds.workflows.experiments import Plan, Status, Summary
+    from allworlds.experiments.driver import Listener, Progress
+    from allworlds.workflows.experiments import RunPlan, RunSummary
+    from allworlds.workflows.results import Status
 
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a run.")]
 Jobs = Annotated[
@@ -52,8 +51,8 @@ def run(
 ) -> None:
     """Run an experiment: every cell once, kept as soon as it is finished.
 
-    Killed at any moment, it goes on with allworlds resume DIR, and ends with the same numbers. Exit codes: 0, 1 (some
-    cells failed, or the run had to stop), 2 (usage), 130 (interrupted, can be resumed).
+    Killed at any moment, it can be continued with allworlds resume DIR and ends with the same numbers. Exit codes: 0,
+    1 (some cells failed, or the run had to stop), 2 (usage), 130 (interrupted, can be resumed).
     """
     with error_boundary():
         from allworlds.workflows.experiments import make_plan, run_experiment
@@ -84,7 +83,7 @@ def resume(
     extend: Extend = False,
     as_json: Events = False,
 ) -> None:
-    """Go on with a run that was stopped, on as many threads or on whatever cluster; failed cells are tried again."""
+    """Go on with an experiment or a race that was stopped, on threads or on a cluster; failed cells are tried again."""
     with error_boundary():
         from allworlds.workflows.experiments import resume_experiment
 
@@ -99,7 +98,7 @@ def resume(
 def status(folder: Folder, as_json: AsJson = False) -> None:
     """Say how far a run is, and what failed; another process may be at work in it."""
     with error_boundary():
-        from allworlds.workflows.experiments import read_status
+        from allworlds.workflows.results import read_status
 
         found = read_status(folder)
         if as_json:
@@ -109,21 +108,18 @@ def status(folder: Folder, as_json: AsJson = False) -> None:
 
 
 def report(folder: Folder, as_json: AsJson = False) -> None:
-    """Answer a run's question: write DIR/report.html, and its figures as SVG and PDF; a run may be half finished."""
+    """Answer a run's question: write DIR/report.html, with figures; an experiment may be half finished, a race not."""
     with error_boundary():
-        from allworlds.workflows.experiments import write_report
+        from allworlds.workflows.results import write_report
 
         found = write_report(folder)
         if as_json:
             typer.echo(json.dumps(found.to_dict(), allow_nan=False))
             return
-        sweep = found.sweep
-        if sweep.done < sweep.total:
-            typer.echo(f"{sweep.done} of {sweep.total} cells are finished, {len(sweep.failures)} failed", err=True)
-        typer.echo(sweep.question)
-        for answer in found.answers:
-            typer.echo(answer)
-        typer.echo(f"report: {found.page}")
+        if found.unfinished is not None:
+            typer.echo(found.unfinished, err=True)
+        for line in (found.question, *found.answers, f"report: {found.report}"):
+            typer.echo(line)
 
 
 def verify_results(
@@ -137,7 +133,7 @@ def verify_results(
     The exit code is 1 if something is damaged, missing or different.
     """
     with error_boundary():
-        from allworlds.workflows.experiments import verify_results as verify
+        from allworlds.workflows.results import verify_results as verify
 
         with progress(hidden=as_json) as on_progress:
             found = verify(folder, replay=None if everything else replay, on_progress=on_progress)
@@ -177,13 +173,13 @@ def experiments(as_json: AsJson = False) -> None:
             print_rows(("experiment", "question", "size"), rows)
 
 
-def _go(start: Callable[[Listener], Summary], *, as_json: bool) -> None:
+def _go(start: Callable[[Listener], RunSummary], *, as_json: bool) -> None:
     """Start, listen, and end with a sentence and an exit code."""
-    from allworlds.experiments.run import Interrupted
+    from allworlds.experiments.driver import Interrupted
     from allworlds.foundation.errors import RunStopped
 
     try:
-        with _listening(as_json=as_json) as listener:
+        with listening(as_json=as_json) as listener:
             summary = start(listener)
     except Interrupted as interruption:
         said = f"interrupted: {interruption.done} of {interruption.total} cells are kept; "
@@ -205,9 +201,9 @@ def _end(event: str, sentence: str, exit_code: int, *, as_json: bool, **facts: o
 
 
 @contextmanager
-def _listening(*, as_json: bool) -> Iterator[Listener]:
+def listening(*, as_json: bool = False) -> Iterator[Listener]:
     """A bar or plain lines on stderr for people, or JSON lines on stdout for machines."""
-    from allworlds.experiments.run import Listener
+    from allworlds.experiments.driver import Listener
     from allworlds.experiments.work import Outcome
 
     def emit(event: str, **facts: object) -> None:
@@ -253,23 +249,11 @@ def _how_far(now: Progress) -> str:
     return ", ".join(words)
 
 
-def duration(seconds: float) -> str:
-    """A span of time for people.
-
-    >>> duration(42), duration(600), duration(40_000)
-    ('42 s', '10 min', '11 h')
-    """
-    for limit, unit, name in ((100.0, 1.0, "s"), (6000.0, 60.0, "min"), (float("inf"), 3600.0, "h")):
-        if seconds < limit:
-            return f"{seconds / unit:.0f} {name}"
-    raise AssertionError("there is no longer time than for ever")
-
-
-def _rounds(plan: Plan) -> int:
+def _rounds(plan: RunPlan) -> int:
     return sum(cell.horizon for cell in plan.cells)
 
 
-def _print_plan(plan: Plan, jobs: int | None, *, as_json: bool) -> None:
+def _print_plan(plan: RunPlan, jobs: int | None, *, as_json: bool) -> None:
     seconds = plan.seconds(jobs)
     if as_json:
         for cell in plan.cells:
@@ -288,7 +272,7 @@ def _print_plan(plan: Plan, jobs: int | None, *, as_json: bool) -> None:
     )
 
 
-def _print_summary(summary: Summary, *, as_json: bool) -> None:
+def _print_summary(summary: RunSummary, *, as_json: bool) -> None:
     if as_json:
         facts = {"done": summary.done, "failed": summary.failed, "total": summary.total, "seconds": summary.seconds}
         print_json([{"event": "finished", "folder": str(summary.folder), **facts, "checksum": summary.checksum}])

@@ -1,20 +1,15 @@
-"""``allworlds learners``, ``allworlds worlds`` and ``allworlds graphs``: what there is to choose from."""
+"""``allworlds learners``, ``worlds`` and ``graphs``: what there is to choose from; ``figure``: the paper's figure."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from allworlds.cli.error_boundary import error_boundary
+from allworlds.cli.terminal import EXAMPLE, AsJson, error_boundary, print_json, print_rows
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")]
-NARROW = 120
-"""Columns; below, a table would squeeze its cells."""
 NARROW_FOR_GRAPHS = 190
-EXAMPLE = "for example"
 
 
 def learners(as_json: AsJson = False) -> None:
@@ -63,40 +58,18 @@ def graphs(as_json: AsJson = False) -> None:
             print_rows(("graph", "what it is", EXAMPLE), listed, narrow=NARROW_FOR_GRAPHS)
 
 
-def print_json(rows: Sequence[dict[str, object]]) -> None:
-    """Print one JSON object a line."""
-    for row in rows:
-        typer.echo(json.dumps(row))
+def figure(
+    number: Annotated[int, typer.Argument(help="The figure's number in the paper: 1.", show_default=False)],
+    out: Annotated[
+        Path | None,
+        typer.Option(help="The file: .png, .svg or .pdf.", show_default="figure<NUMBER>.png"),
+    ] = None,
+) -> None:
+    """Draw a figure of the paper as PNG, SVG or PDF and print the file's path.
 
+    Figure 1 shows where the regulariser is convex: the smallest Hessian eigenvalue, zero level dashed red.
+    """
+    with error_boundary():
+        from allworlds.reporting.paper_figure import draw_figure
 
-def print_rows(titles: Sequence[str], rows: Sequence[Sequence[str]], narrow: int = NARROW) -> None:
-    """Print a table, or a list where the screen is narrow; an example is never broken, so that it can be copied."""
-    from rich.box import SIMPLE_HEAD
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    screen = Console(highlight=False)
-    if screen.width < narrow:
-        _print_list(screen.width, titles, rows)
-        return
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
-    for number, title in enumerate(titles):
-        table.add_column(title, overflow="fold", no_wrap=number == 0 or title == EXAMPLE)
-    for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
-    screen.print(table)
-
-
-def _print_list(width: int, titles: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Each name in bold, and below it, indented, what there is to say; examples on lines of their own."""
-    import textwrap
-
-    facts = [title for title in titles[1:] if title != EXAMPLE]
-    for row in rows:
-        cells = dict(zip(titles, row, strict=True))
-        typer.secho(row[0], bold=True)
-        said = [cells[title] if len(facts) == 1 else f"{title}: {cells[title]}" for title in facts]
-        typer.echo(textwrap.fill("; ".join(said), max(width, 30), initial_indent="    ", subsequent_indent="    "))
-        if EXAMPLE in cells:
-            typer.echo(f"    {cells[EXAMPLE]}")
+        typer.echo(draw_figure(number, out))

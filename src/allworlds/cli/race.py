@@ -10,15 +10,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from allworlds.cli.error_boundary import error_boundary
-from allworlds.cli.progress import progress
+from allworlds.cli.experiments import Address, Jobs, listening
+from allworlds.cli.terminal import error_boundary
 from allworlds.foundation.errors import InvalidParameter
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
+    from allworlds.analysis.comparison import Estimate, Standing
     from allworlds.workflows.race import RaceResult
 
 Several = list[str] | None
-FULL = "Every learner, every kind of world, 100000 rounds, 20 seeds: 780 cells, on the order of an hour on two cores."
+FULL = "Every learner, every kind of world, 100000 rounds, 20 seeds: 3900 cells, about an hour on two cores."
 
 
 def race(
@@ -35,7 +38,7 @@ def race(
         typer.Option(help="A cover that allworlds cover wrote, in the place of a graph: its graph, in its cliques."),
     ] = None,
     world: Annotated[
-        Several, typer.Option(help="A world; repeat for several.", show_default="three of them", metavar="SPEC")
+        Several, typer.Option(help="A world; repeat for several.", show_default="four of them", metavar="SPEC")
     ] = None,
     learner: Annotated[
         Several, typer.Option(help="A learner; repeat for several.", show_default="six of them", metavar="SPEC")
@@ -44,7 +47,8 @@ def race(
     seeds: Annotated[int | None, typer.Option(min=1, help="Runs of a learner in a world.", show_default="10")] = None,
     first_seed: Annotated[int, typer.Option(min=0, help="The first of the seeds.")] = 0,
     out: Annotated[Path, typer.Option(help="Folder of the report and of all finished cells.")] = Path("race"),
-    jobs: Annotated[int | None, typer.Option(min=1, help="Threads.", show_default="all cores")] = None,
+    jobs: Jobs = None,
+    cluster: Address = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")] = False,
     full: Annotated[bool, typer.Option("--full", help=FULL)] = False,
     report: Annotated[bool, typer.Option(help="Draw figures and write report.html.")] = True,
@@ -55,30 +59,33 @@ def race(
     tsallis-shannon-sharp:kappa=0.25; file:PATH reads a graph from a file. allworlds graphs, allworlds worlds and
     allworlds learners list the names.
 
-    An interrupted race goes on where it stopped when it is started again with the same options.
+    An interrupted race goes on where it stopped when it is started again with the same options; allworlds status DIR
+    says how far it is, allworlds resume DIR finishes it with other threads or on a cluster.
     """
     with error_boundary():
-        from allworlds.workflows.race import CellsFailed, Race, RaceInterrupted, full_race, run_race
+        from allworlds.experiments.driver import Interrupted
+        from allworlds.foundation.errors import RunStopped
+        from allworlds.workflows.race import CellsFailed, full_race, run_race
 
         if cover is not None and graph is not None:
             raise InvalidParameter(f"'{cover}' has a graph of its own; give --cover or --graph, not both")
         graph = graph if cover is None else f"cover:{cover}"
         asked = {"graph": graph, "worlds": world, "learners": learner, "horizon": horizon, "seeds": seeds}
         chosen: dict[str, Any] = full_race() if full else {}
-        chosen |= {key: tuple(value) if isinstance(value, list) else value for key, value in asked.items() if value}
-        config = Race(**chosen, first_seed=first_seed, jobs=jobs)
+        chosen |= {key: value for key, value in asked.items() if value}
+        how: dict[str, Any] = {"out": out, "jobs": jobs, "cluster": cluster, "report": report}
         try:
-            with progress(plainly="cells") as on_progress:
-                result = run_race(config, out, on_progress, report=report, on_notice=_notice)
-        except RaceInterrupted as interruption:
+            with listening() as listener:
+                result = run_race(**chosen, first_seed=first_seed, **how, listener=listener)
+        except Interrupted as interruption:
             typer.echo(
-                f"interrupted: {interruption.kept} of {interruption.total} cells are kept in '{out / 'cells'}'; "
+                f"interrupted: {interruption.done} of {interruption.total} cells are kept in '{out}'; "
                 f"to go on, type: {_typed()}",
                 err=True,
             )
             raise typer.Exit(130) from None
-        except CellsFailed as failure:
-            typer.echo(f"error: {failure}", err=True)
+        except (CellsFailed, RunStopped) as error:
+            typer.echo(f"error: {error}", err=True)
             raise typer.Exit(1) from None
         if as_json:
             typer.echo(json.dumps(result.to_dict(), allow_nan=False))
@@ -91,32 +98,102 @@ def _typed() -> str:
     return shlex.join(["allworlds", *sys.argv[1:]])
 
 
-def _notice(sentence: str) -> None:
-    typer.echo(sentence, err=True)
-
-
 def _print_result(result: RaceResult) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    from allworlds.cli.race_table import headline, world_table
-    from allworlds.reporting.words import NO_RATIO, counted, finding, how_read
+    from allworlds.reporting.page import counted
+    from allworlds.reporting.race_report import NO_RATIO, finding, how_read
 
     screen = Console(highlight=False)
     for spec in result.race.worlds:
         screen.print(Text(spec, style="bold"))
         screen.print(world_table(result, spec))
-        if result.story.standings_in(spec)[0].ratio is None:
+        if result.summary.standings_in(spec)[0].ratio is None:
             screen.print(Text(f"{NO_RATIO}\n"))
-    story, seconds = result.story, result.seconds
-    if story.has_ratios:
+    summary, seconds = result.summary, result.seconds
+    if summary.has_ratios:
         title = "Worst ratio over worlds: mean regret over the best learner's, where it is largest"
         screen.print(Text(title, style="bold"))
         screen.print(headline(result))
-    elif len(story.worlds) > 1:
-        screen.print(Text(finding(story)))
-    runs = len(result.standings) * len(story.seeds)
-    played = f"{counted(runs, 'run')} of {counted(story.horizon, 'round')}"
-    screen.print(Text(f"{played} on {how_read(story.graph, story.cover)}; {seconds:.0f} s."))
+    elif len(summary.worlds) > 1:
+        screen.print(Text(finding(summary)))
+    runs = len(result.standings) * len(summary.seeds)
+    played = f"{counted(runs, 'run')} of {counted(summary.horizon, 'round')}"
+    screen.print(Text(f"{played} on {how_read(summary.graph, summary.cover)}; {seconds:.0f} s."))
     if result.report is not None:
         screen.print(Text(f"report: {result.report}"))
+
+
+# --- tables for the terminal ---
+
+
+def world_table(result: RaceResult, world: str) -> Table:
+    """The learners in one world, the least regret first; a star marks the best, so that no colour is needed."""
+    rows = result.summary.standings_in(world)
+    tampered = any(row.corruption > 0.0 for row in rows)
+    names = ["regret", "95 % interval", "worst", "ratio", "rounds/s"]
+    if tampered:
+        names.insert(3, "clean")
+    table = _blank("learner", *names)
+    competing = [row.learner for row in rows if result.summary.rivals[row.learner]]
+    for row in rows:
+        best = competing[:1] == [row.learner]
+        cells = [f"{row.regret.mean:,.0f}", interval(row.regret), f"{row.worst:,.0f}"]
+        if tampered:
+            cells.append(f"{row.clean_regret.mean:,.0f}")
+        cells += [ratio(row.ratio), speed(row)]
+        name = row.learner if result.summary.rivals[row.learner] else f"({row.learner})"
+        table.add_row(f"* {name}" if best else f"  {name}", *cells, style="bold" if best else None)
+    return table
+
+
+def headline(result: RaceResult) -> Table:
+    """Each learner's worst ratio, the smallest first; lines that see more than the graph are in brackets."""
+    from allworlds.reporting.race_figures import short_titles
+
+    titles = short_titles(list(result.race.worlds))
+    table = _blank("learner", "worst ratio", "in")
+    for row in result.ratios:
+        name = row.learner if row.rival else f"({row.learner})"
+        ours = row.learner == result.summary.ours
+        table.add_row(f"  {name}", ratio(row.ratio), titles.get(row.world or "", ""), style="bold" if ours else None)
+    table.columns[2].justify = "left"
+    return table
+
+
+def interval(estimate: Estimate) -> str:
+    """Both ends, or a dash for a single run."""
+    if estimate.low is None or estimate.high is None:
+        return "-"
+    return f"{estimate.low:,.0f} to {estimate.high:,.0f}"
+
+
+def ratio(value: float | None) -> str:
+    """Two decimals, or a dash where a ratio says nothing.
+
+    >>> ratio(1.5), ratio(None)
+    ('1.50', '-')
+    """
+    return "-" if value is None else f"{value:.2f}"
+
+
+def speed(row: Standing) -> str:
+    """Rounds in a second, in thousands.
+
+    >>> from types import SimpleNamespace
+    >>> speed(SimpleNamespace(rounds_per_second=123_456.0))
+    '123k'
+    """
+    return f"{row.rounds_per_second / 1000:,.0f}k"
+
+
+def _blank(first: str, *others: str) -> Table:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column(f"  {first}", overflow="fold")
+    for name in others:
+        table.add_column(name, justify="right", overflow="fold")
+    return table

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from allworlds.cli.error_boundary import error_boundary
-from allworlds.cli.progress import progress
+from allworlds.cli.terminal import error_boundary, progress
 
 if TYPE_CHECKING:
     from rich.console import Console

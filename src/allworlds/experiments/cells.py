@@ -7,8 +7,8 @@ names of graph, world, horizon and seed number, and of nothing else:
 - the horizon is in, so runs of different lengths are independent, as a slope with its interval needs them;
 - the order of work, labels and the name of the experiment are left out.
 
-Its *id* is a hash of all that its numbers depend on but the version of the package: the names, and digests of the
-cover and of the world, so that a graph or losses read from a file are noticed when they change.
+Its *id* is a hash of everything its numbers depend on except the version of the package: the names, and digests of the
+cover and of the world, so that a change in a file of edges, cliques or losses is noticed.
 """
 
 from __future__ import annotations
@@ -23,16 +23,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from allworlds.covers import CliqueCover, clique_cover
+from allworlds.covers import CliqueCover
+from allworlds.covers.covering import make_cover
 from allworlds.foundation.errors import AllWorldsError, InvalidParameter
 from allworlds.foundation.specs import PATHS, parse_spec
-from allworlds.graphs.by_name import graph_spec, make_graph
+from allworlds.graphs.by_name import graph_spec
 from allworlds.learners import Learner, make_learner
 from allworlds.worlds import World
 from allworlds.worlds.by_name import make_world
 
 if TYPE_CHECKING:
-    from allworlds.experiments.spec import Experiment, Named
+    from allworlds.experiments.experiment import Experiment, Named
 
 FORMAT = 1
 """Of cells and their rows: raised when the same configuration would give other numbers or other columns."""
@@ -58,9 +59,11 @@ class Cell:
     n_arms: int
     n_cliques: int
     budget: float | None
-    """How much corruption the world may spend; None where there is none."""
+    """How much corruption the world may spend; None for a world without corruption."""
     graph_digest: str
     world_digest: str
+    record_masses: bool = False
+    """Whether clique masses and the regret bound are kept too."""
 
     @property
     def title(self) -> str:
@@ -82,9 +85,9 @@ class SpecCache:
         self._learners: dict[tuple[str, str, int], Learner] = {}
 
     def cover(self, graph: str) -> tuple[CliqueCover, str]:
-        """The cover of a graph, with its digest."""
+        """The cover of a graph, with its digest; ``cover:FILE`` gives the stored one."""
         if graph not in self._covers:
-            cover = clique_cover(make_graph(self._placed(graph)))
+            cover = make_cover(self._placed(graph))
             self._covers[graph] = cover, cover.digest()
         return self._covers[graph]
 
@@ -108,12 +111,14 @@ class SpecCache:
         return f"{parsed.name}:{self.base / str(parsed.positional[0])}" if parsed.name in PATHS else spec
 
 
-def resolve(experiment: Experiment, workshop: SpecCache) -> list[Cell]:
-    """All cells in the order of the file, each once; refuses what does not fit together.
+def make_cells(experiment: Experiment, cache: SpecCache, *, places: bool = True) -> list[Cell]:
+    """All cells in the order of the file, each once; raises where graph, world and learner do not fit together.
+
+    An error names its place in the file, unless ``places`` is False: an experiment made in code has no file.
 
     >>> from allworlds.experiments.reading import read_experiment
     >>> experiment, source = read_experiment("corrupted-cliques", ["grid.seeds=2"])
-    >>> cells = resolve(experiment, SpecCache(source.base))
+    >>> cells = make_cells(experiment, SpecCache(source.base))
     >>> one, other = [cell for cell in cells if cell.seed_number == 1][:2]
     >>> one.learner == other.learner, one.id == other.id
     (False, False)
@@ -125,7 +130,7 @@ def resolve(experiment: Experiment, workshop: SpecCache) -> list[Cell]:
     for place, graph, world, learner, horizon, numbers in _combinations(experiment):
         try:
             for number in numbers:
-                cell = _make_cell(workshop, graph, world, learner, horizon, number)
+                cell = _make_cell(cache, graph, world, learner, horizon, number, masses=experiment.record_masses)
                 cells.setdefault(cell.id, cell)
                 labels = graph.label, world.label, learner.label, horizon, number
                 if names.setdefault(labels, cell.id) != cell.id:
@@ -133,7 +138,7 @@ def resolve(experiment: Experiment, workshop: SpecCache) -> list[Cell]:
                         f"two cells would have the same name, {labels}; give what differs a label of its own"
                     )
         except AllWorldsError as error:
-            raise InvalidParameter(f"{place}: {error}") from None
+            raise InvalidParameter(f"{place}: {error}" if places else str(error)) from None
     return list(cells.values())
 
 
@@ -145,16 +150,20 @@ def _combinations(experiment: Experiment) -> Iterator[tuple[str, Named, Named, N
         yield f"cell.{number}", one.graph, one.world, one.learner, one.horizon, one.seeds
 
 
-def _make_cell(workshop: SpecCache, graph: Named, world: Named, learner: Named, horizon: int, number: int) -> Cell:
+def _make_cell(
+    cache: SpecCache, graph: Named, world: Named, learner: Named, horizon: int, number: int, *, masses: bool
+) -> Cell:
     graph_spec(graph.spec)  # a bare path gets a sentence of its own
-    cover, graph_digest = workshop.cover(graph.spec)
-    made, world_digest = workshop.world(graph.spec, world.spec)
+    cover, graph_digest = cache.cover(graph.spec)
+    made, world_digest = cache.world(graph.spec, world.spec)
     if made.longest is not None and made.longest < horizon:
-        raise InvalidParameter(f"'{world.spec}' has {made.longest} rounds, but the horizon is {horizon}")
-    workshop.learner(graph.spec, learner.spec, horizon)
+        raise InvalidParameter(
+            f"'{world.spec}' has {made.longest} rounds, but the horizon is {horizon}; play at most {made.longest}"
+        )
+    cache.learner(graph.spec, learner.spec, horizon)
     names = [graph.spec, world.spec, horizon, number]
     return Cell(
-        id=_hash([FORMAT, *names, learner.spec, graph_digest, world_digest])[:20],
+        id=_hash([FORMAT, *names, learner.spec, graph_digest, world_digest, *(["masses"] if masses else [])])[:20],
         graph=graph.spec,
         world=world.spec,
         learner=learner.spec,
@@ -169,6 +178,7 @@ def _make_cell(workshop: SpecCache, graph: Named, world: Named, learner: Named, 
         budget=made.budget,
         graph_digest=graph_digest,
         world_digest=world_digest,
+        record_masses=masses,
     )
 
 
@@ -177,7 +187,7 @@ def _hash(parts: list[Any]) -> str:
 
 
 def world_digest(world: World) -> str:
-    """A hash of all that the losses of a world depend on but the seed."""
+    """A hash of everything that the losses of a world depend on except the seed."""
     digest = hashlib.sha256(repr(world.budget).encode())
     for name, value in world.nature._asdict().items():
         digest.update(name.encode())

@@ -1,7 +1,7 @@
 """Who does the work: threads of this process, or the workers of a Dask cluster.
 
-Both take bundles of cells and hand back what came of them, in any order; both do it with the same function, so the
-numbers do not depend on who worked. This is the only file that names Dask.
+Both take bundles of cells and return their outcomes in any order. Both call the same function, so the numbers do not
+depend on who did the work. This is the only file that names Dask.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, NoReturn, Protocol
 
 from allworlds.experiments.cells import Cell, SpecCache
-from allworlds.experiments.work import Outcome, code, play_cell, warm_up
+from allworlds.experiments.work import Outcome, code, outcome_from_elsewhere, play_cell, warm_up
 from allworlds.foundation.errors import InvalidParameter, MissingExtra, RunStopped
 from allworlds.foundation.machine import machine, same_kind
 
@@ -36,7 +36,7 @@ PATIENCE = 30.0
 
 @dataclass(frozen=True)
 class Returned:
-    """A bundle that came back: outcomes, or none where whoever had it died."""
+    """A bundle that has come back, with its outcomes, or without any where its worker died."""
 
     bundle: Bundle
     outcomes: list[Outcome]
@@ -45,7 +45,7 @@ class Returned:
 
 
 class Executor(Protocol):
-    """What the driver asks of whoever does the work."""
+    """What the driver needs from an executor."""
 
     name: str
     """For people and for the record."""
@@ -63,13 +63,13 @@ class Executor(Protocol):
         """Begin a bundle."""
 
     def collect(self, timeout: float) -> list[Returned]:
-        """What has come back, at once if there is something, else within ``timeout`` seconds."""
+        """What has come back; waits up to ``timeout`` seconds for the first bundle."""
 
     def stop(self) -> int:
-        """Begin nothing more; returns how many bundles will not come back."""
+        """Start no more work; returns how many bundles will not come back."""
 
     def close(self) -> None:
-        """Leave, and drop what is under way."""
+        """Drop what is under way and release everything."""
 
 
 class Threads:
@@ -77,10 +77,10 @@ class Threads:
 
     goal = 0.0  # a cell at a time: handing one over takes microseconds
 
-    def __init__(self, jobs: int | None, workshop: SpecCache) -> None:
+    def __init__(self, jobs: int | None, cache: SpecCache) -> None:
         self.jobs = jobs or os.cpu_count() or 1
         self.name = f"{self.jobs} thread{'s' if self.jobs > 1 else ''}"
-        self._workshop = workshop
+        self._cache = cache
         self._todo: queue.SimpleQueue[Bundle | None] = queue.SimpleQueue()
         self._done: queue.SimpleQueue[Returned] = queue.SimpleQueue()
         for _ in range(self.jobs):
@@ -93,7 +93,7 @@ class Threads:
 
     def warm_up(self, cells: Sequence[Cell], on_notice: OnNotice) -> None:
         """Compile, one learner after the other: compiling in several threads at once would only wait."""
-        warm_up(cells, self._workshop)
+        warm_up(cells, self._cache)
 
     def submit(self, bundle: Bundle) -> None:
         """Put it in the queue."""
@@ -120,7 +120,7 @@ class Threads:
 
     def _work(self) -> None:
         while (bundle := self._todo.get()) is not None:
-            self._done.put(Returned(bundle, [play_cell(cell, self._workshop) for cell in bundle]))
+            self._done.put(Returned(bundle, [play_cell(cell, self._cache) for cell in bundle]))
 
 
 class Cluster:
@@ -148,10 +148,10 @@ class Cluster:
         for name in ("batched", "client", "comm", "core"):  # what goes wrong is said in a sentence, not in a log
             logging.getLogger(f"distributed.{name}").setLevel(logging.CRITICAL)
         if address != LOCAL and not ADDRESS.fullmatch(address):
-            raise InvalidParameter(f"{address!r} is no scheduler's address; expected tcp://host:8786, or '{LOCAL}'")
+            raise InvalidParameter(f"{address!r} is not a scheduler's address; expected tcp://host:8786, or '{LOCAL}'")
         try:
             if address == LOCAL:
-                with _deaf_to_interrupts():
+                with _ignoring_interrupts():
                     self._own = self._distributed.LocalCluster(
                         n_workers=jobs or os.cpu_count() or 1,
                         threads_per_worker=1,
@@ -177,7 +177,7 @@ class Cluster:
         return max(2, 2 * threads)
 
     def warm_up(self, cells: Sequence[Cell], on_notice: OnNotice) -> None:
-        """Refuse workers that lack the package or have another version; compile once on each of the others."""
+        """Raise if a worker lacks the package or has another version; compile once on each of the others."""
         self._notice = on_notice
         try:
             self._client.wait_for_workers(1, timeout=PATIENCE)
@@ -240,7 +240,9 @@ class Cluster:
         """Outcomes from what a worker sent; runs in a thread of the client."""
         try:
             answers = future.result(timeout=PATIENCE)
-            return Returned(bundle, [Outcome(cell, **said) for cell, said in zip(bundle, answers, strict=True)])
+            return Returned(
+                bundle, [outcome_from_elsewhere(cell, *one) for cell, one in zip(bundle, answers, strict=True)]
+            )
         except self._distributed.KilledWorker as error:
             return Returned(bundle, [], f"the workers that had it died: {error}")
         except (ImportError, InvalidParameter) as error:  # a worker that joined late and cannot do it
@@ -266,8 +268,8 @@ class Cluster:
 
 
 @contextlib.contextmanager
-def _deaf_to_interrupts() -> Iterator[None]:
-    """Processes that are started here do not hear Ctrl-C: their parent does, and ends them in peace."""
+def _ignoring_interrupts() -> Iterator[None]:
+    """Processes started here ignore Ctrl-C: their parent handles it and ends them in order."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

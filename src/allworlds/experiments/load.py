@@ -12,7 +12,7 @@
 | ``round`` | about 200 rounds from 1 to the horizon, evenly spaced in their logarithm |
 | ``pseudo_regret`` | regret in means, on the losses as played; see :class:`allworlds.Trace` |
 | ``clean_regret`` | the same on the losses before any tampering |
-| ``realised_regret`` | losses that came, less those of the arm that is best in mean |
+| ``realised_regret`` | the losses incurred, less those of the arm that is best in mean |
 | ``corruption`` | what was really spent of the budget up to the round |
 
 Rows are in the order of the file (what an extension added comes last), then of rounds, whatever the order of work.
@@ -22,12 +22,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from allworlds.experiments.parts import MEASURES, arrow, read_part
-from allworlds.experiments.store import Row, Store
+from allworlds.experiments.parts import MEASURES, arrow, cells_in, read_part
+from allworlds.experiments.store import CellRecord, Store
+from allworlds.experiments.work import CellRows
 from allworlds.foundation.errors import InvalidParameter, MissingExtra
 from allworlds.foundation.specs import parse_spec
 
@@ -45,7 +47,7 @@ def load_results(folder: str | Path, as_: Form | None = None, *, final: bool = F
     A run may still be at work in the folder: what is finished is there.
 
     >>> import tempfile
-    >>> from allworlds.workflows.experiments import run_experiment
+    >>> from allworlds import run_experiment
     >>> folder = tempfile.mkdtemp()
     >>> small = ["grid.seeds=1", "grid.horizons=[50]"]
     >>> summary = run_experiment("corrupted-cliques", folder, changes=small)
@@ -57,9 +59,7 @@ def load_results(folder: str | Path, as_: Form | None = None, *, final: bool = F
     """
     if as_ is not None and as_ not in FORMS:
         raise InvalidParameter(f"as_ is {as_!r}; expected one of {', '.join(FORMS)}")
-    with Store(folder, read_only=True) as store:
-        rows = [row for row in store.rows() if row.state == "done"]
-    table = _join(rows, Path(folder) / "parts", final=final)
+    table = _table(read_cells(folder), final=final)
     if as_ == "arrow" or (as_ is None and not _has("pandas")):
         return table
     if not _has("pandas"):
@@ -68,46 +68,66 @@ def load_results(folder: str | Path, as_: Form | None = None, *, final: bool = F
     return frame if as_ != "xarray" else _as_dataset(frame, final=final)
 
 
-def _join(rows: Sequence[Row], parts: Path, *, final: bool) -> Any:
-    """Rows from the parts, each with what its cell stands for."""
-    pa = arrow()
-    place = {row.cell.id: number for number, row in enumerate(rows)}
-    owner = {row.cell.id: row.part for row in rows}
-    numbers, rounds, values = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], [np.zeros((0, len(MEASURES)))]
-    for name in dict.fromkeys(row.part for row in rows if row.part):
-        table = read_part(parts / name)
+class FinishedCell(NamedTuple):
+    """What the table knows of a finished cell, and its rows."""
+
+    record: CellRecord
+    rows: CellRows
+
+
+def read_cells(folder: str | Path) -> list[FinishedCell]:
+    """Every finished cell of the run in ``folder``, in the order of the file; each part is read once."""
+    with Store(folder, read_only=True) as store:
+        records = [record for record in store.records() if record.state == "done"]
+    parts: dict[str, dict[str, CellRows]] = {}
+    for name in dict.fromkeys(record.part for record in records if record.part):
+        table = read_part(Path(folder) / "parts" / name)
         if table is None:
             raise InvalidParameter(
-                f"part {name} is missing or damaged; 'allworlds resume {parts.parent}' does its cells again"
+                f"part {name} is missing or damaged; 'allworlds resume {folder}' does its cells again"
             )
-        cells = table.column("cell").to_pylist()
-        mine = np.array([place[cell] if owner.get(cell) == name else -1 for cell in cells], dtype=np.int64)
-        numbers.append(mine[mine >= 0])
-        rounds.append(table.column("round").to_numpy()[mine >= 0])
-        values.append(np.column_stack([table.column(measure).to_numpy() for measure in MEASURES])[mine >= 0])
-    number, round, value = np.concatenate(numbers), np.concatenate(rounds), np.concatenate(values)
-    order = np.lexsort((round, number))
-    number, round, value = number[order], round[order], value[order]
-    if final:
-        last = np.flatnonzero(np.append(np.diff(number) != 0, True)[: number.size])
-        number, round, value = number[last], round[last], value[last]
-    columns = {name: column.take(pa.array(number)) for name, column in _facts(rows).items()}
-    columns["round"] = round
-    columns |= {measure: np.ascontiguousarray(value[:, i]) for i, measure in enumerate(MEASURES)}
+        parts[name] = cells_in(table)
+    return [FinishedCell(record, parts[record.part or ""][record.cell.id]) for record in records]
+
+
+def final_records(cells: Sequence[FinishedCell]) -> list[dict[str, Any]]:
+    """A dictionary for each finished cell: the columns of :func:`load_results` at its last round."""
+    records: list[dict[str, Any]] = _table(cells, final=True).to_pylist()
+    return records
+
+
+def curves_of(cells: Sequence[FinishedCell], y: str) -> dict[str, tuple[NDArray[np.int64], NDArray[np.float64]]]:
+    """The recorded rounds (R,) and the values of the measure ``y``, (1, R), by the id of the cell."""
+    column = MEASURES.index(y)
+    return {one.record.cell.id: (one.rows.rounds, one.rows.values[None, :, column]) for one in cells}
+
+
+def _table(cells: Sequence[FinishedCell], *, final: bool) -> Any:
+    """Rows of all cells, or only the last of each, with what the cells stand for."""
+    pa = arrow()
+    kept = slice(-1, None) if final else slice(None)
+    rounds = [one.rows.rounds[kept] for one in cells]
+    values = np.concatenate([np.zeros((0, len(MEASURES))), *(one.rows.values[kept] for one in cells)])
+    number = np.repeat(np.arange(len(cells)), [len(some) for some in rounds])
+    columns = {name: column.take(pa.array(number)) for name, column in _facts([one.record for one in cells]).items()}
+    columns["round"] = np.concatenate([np.zeros(0, np.int64), *rounds])
+    columns |= {measure: np.ascontiguousarray(values[:, i]) for i, measure in enumerate(MEASURES)}
     return pa.table(columns)
 
 
-def _facts(rows: Sequence[Row]) -> dict[str, Any]:
+def _facts(records: Sequence[CellRecord]) -> dict[str, Any]:
     """A column for each thing that is known of a cell, one value for each cell."""
     pa = arrow()
-    columns = {"cell": pa.array([row.cell.id for row in rows], pa.string()).dictionary_encode()}
+    columns = {"cell": pa.array([one.cell.id for one in records], pa.string()).dictionary_encode()}
     for axis in AXES:
-        labels = [getattr(row.cell, f"{axis}_label") for row in rows]
+        labels = [getattr(one.cell, f"{axis}_label") for one in records]
         columns[axis] = pa.array(labels, pa.string()).dictionary_encode()
     kinds = dict.fromkeys(FACTS, pa.int64()) | {"budget": pa.float64()}
-    columns |= {name: pa.array([getattr(row.cell, name) for row in rows], kinds[name]) for name in FACTS}
+    columns |= {name: pa.array([getattr(one.cell, name) for one in records], kinds[name]) for name in FACTS}
     for axis in AXES:
-        options = [parse_spec(getattr(row.cell, axis)).options for row in rows]
+        specs = [getattr(one.cell, axis) for one in records]
+        parsed = {spec: parse_spec(spec).options for spec in set(specs)}
+        options = [parsed[spec] for spec in specs]
         for key in dict.fromkeys(key for option in options for key in option):
             columns[f"{axis}.{key}"] = _option([option.get(key) for option in options])
     return columns

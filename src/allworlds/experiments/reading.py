@@ -1,6 +1,6 @@
 """Read an experiment: a TOML file, or one that ships with the package, with changes from the command line.
 
-A mistake is answered with its place in the file, what came, what was expected, and for a key the nearest name.
+An error names the place in the file, what was given, what was expected and, for an unknown key, the nearest one.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel, ValidationError
     from pydantic_core import ErrorDetails
 
-    from allworlds.experiments.spec import Experiment
+    from allworlds.experiments.experiment import Experiment
 
 Place = tuple[str | int, ...]
 
@@ -58,7 +58,7 @@ def read_experiment(name: str | Path, changes: Sequence[str] = ()) -> tuple[Expe
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise InvalidParameter(f"{source.name} is no TOML: {error}") from None
+        raise InvalidParameter(f"{source.name} is not TOML: {error}") from None
     for change in changes:
         _apply(data, change)
     return as_experiment(data, source.name, text), source
@@ -69,7 +69,7 @@ def as_experiment(data: Any, name: str, text: str = "") -> Experiment:
     try:
         from pydantic import ValidationError
 
-        from allworlds.experiments.spec import Experiment
+        from allworlds.experiments.experiment import Experiment
     except ImportError:
         raise MissingExtra(
             "experiments need pydantic and pyarrow; install them with pip install 'allworlds[experiments]'"
@@ -89,7 +89,7 @@ def _text(name: str, changes: tuple[str, ...]) -> tuple[str, Source]:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is no text"
+        reason = getattr(error, "strerror", None) or "it is not text"
         raise InvalidParameter(
             f"cannot read '{path}': {reason}; expected a TOML file, or an id that 'allworlds experiments' lists"
         ) from None
@@ -111,13 +111,13 @@ def _apply(data: dict[str, Any], change: str) -> None:
     path, equals, written = change.partition("=")
     keys = [key.strip() for key in path.split(".")]
     if not equals or not all(keys):
-        raise InvalidParameter(f"--set {change!r} came; expected a key, '=' and a value, such as grid.seeds=3")
+        raise InvalidParameter(f"--set got {change!r}; expected a key, '=' and a value, such as grid.seeds=3")
     try:
         value = tomllib.loads(f"value = {written}")["value"]
     except tomllib.TOMLDecodeError:
         raise InvalidParameter(
-            f"--set {change!r}: {written!r} is no TOML value; numbers and [lists] are written plainly, text in quotes, "
-            f"such as --set 'name=\"mine\"'"
+            f"--set {change!r}: {written!r} is not a TOML value; numbers and [lists] are written plainly, text in "
+            f"quotes, such as --set 'name=\"mine\"'"
         ) from None
     places: list[Any] = [data]
     for key in keys[:-1]:
@@ -159,23 +159,23 @@ def _what(mistake: ErrorDetails) -> str:
     if mistake["type"] == "extra_forbidden":
         try:
             nearest(str(place[-1]), _keys_at(place[:-1]), "key")
-        except InvalidParameter as refusal:
-            return str(refusal)
+        except InvalidParameter as error:
+            return str(error)
     if mistake["type"] == "missing":
         return "this key is missing"
     if mistake["type"] == "too_short":
-        return f"{mistake['input']!r} came; expected at least one"
+        return f"got {mistake['input']!r}; expected at least one"
     if mistake["type"] == "value_error":
         return str(mistake["ctx"]["error"])
     expected = mistake["msg"][0].lower() + mistake["msg"][1:]
-    return f"{mistake['input']!r} came; {expected.replace('input should be', 'expected')}"
+    return f"got {mistake['input']!r}; {expected.replace('input should be', 'expected')}"
 
 
 def _keys_at(place: Place) -> list[str]:
     """The keys that the table at ``place`` may have."""
-    from allworlds.experiments.spec import Experiment, Grid, Report, Single
+    from allworlds.experiments.experiment import Experiment, Grid, ReportOptions, Single
 
-    models: dict[str, type[BaseModel]] = {"grid": Grid, "cell": Single, "report": Report}
+    models: dict[str, type[BaseModel]] = {"grid": Grid, "cell": Single, "report": ReportOptions}
     return list((models[str(place[0])] if place else Experiment).model_fields)
 
 

@@ -7,8 +7,8 @@
 Order makes it safe. A part is written beside, synced and renamed; only then does the table say that its cells are
 done. A kill between the two leaves a part that the table does not know: the next start takes it over. A part that is
 missing, damaged or of other code is noticed, and its cells are done again; what is not of this run is left alone. The
-table itself can be lost, too: it is made anew from the configuration and the parts. Nothing is ever marked as running,
-so nothing is stuck there.
+table itself can be lost, too: it is made anew from the configuration and the parts. No cell is ever marked as running,
+so none gets stuck.
 """
 
 from __future__ import annotations
@@ -23,8 +23,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from allworlds.experiments.cells import Cell
-from allworlds.experiments.parts import SUFFIX, checksums_of, read_part, trouble_with, write_part, written_by_us
-from allworlds.experiments.work import Outcome, results_checksum
+from allworlds.experiments.parts import (
+    SUFFIX,
+    cells_in,
+    read_part,
+    results_checksum,
+    trouble_with,
+    write_part,
+    written_by_us,
+)
+from allworlds.experiments.work import Outcome
 from allworlds.foundation.errors import InvalidParameter, RunStopped
 from allworlds.foundation.files import open_folder, write_atomic
 from allworlds.foundation.machine import machine, versions
@@ -33,17 +41,20 @@ FORMAT = 1
 DAMAGED = ".damaged"
 DESCRIPTION = "experiment.json"
 DESCRIBED = tuple(field.name for field in fields(Cell))
-KINDS = {"int": "INTEGER", "float | None": "REAL"}
+KINDS = {"int": "INTEGER", "float | None": "REAL", "bool": "INTEGER NOT NULL DEFAULT 0"}
 CELLS = ", ".join(f"{field.name} {KINDS.get(str(field.type), 'TEXT')}" for field in fields(Cell))
 TABLES = (
     f"CREATE TABLE IF NOT EXISTS cells (number INTEGER PRIMARY KEY, {CELLS}, state TEXT NOT NULL DEFAULT 'waiting', "
-    "attempts INTEGER NOT NULL DEFAULT 0, seconds REAL, error TEXT, checksum TEXT, part TEXT, UNIQUE (id))",
+    "attempts INTEGER NOT NULL DEFAULT 0, seconds REAL, error TEXT, checksum TEXT, part TEXT, "
+    "asked INTEGER NOT NULL DEFAULT 1, UNIQUE (id))",
     "CREATE TABLE IF NOT EXISTS starts (started TEXT, on_what TEXT, versions TEXT, machine TEXT)",
 )
+ADDED = {"record_masses": "INTEGER NOT NULL DEFAULT 0", "asked": "INTEGER NOT NULL DEFAULT 1"}
+"""Columns that tables of earlier versions lack."""
 
 
-class Row(NamedTuple):
-    """A cell and what is known of it."""
+class CellRecord(NamedTuple):
+    """A cell and what the table knows of it."""
 
     cell: Cell
     state: str
@@ -56,9 +67,9 @@ class Row(NamedTuple):
 
 
 class Store:
-    """The open folder of a run; use it as a context. A writer holds :func:`~allworlds.foundation.files.exclusive_lock`.
+    """The open folder of a run, a context manager. A writer holds :func:`~allworlds.foundation.files.exclusive_lock`.
 
-    Every trouble with the disk is a :class:`~allworlds.foundation.errors.RunStopped` that says what is wrong.
+    Errors of the disk are raised as :class:`~allworlds.foundation.errors.RunStopped`.
     """
 
     def __init__(self, folder: str | Path, *, read_only: bool = False) -> None:
@@ -66,7 +77,9 @@ class Store:
         self.parts = self.folder / "parts"
         self._path = self.folder / "cells.sqlite"
         if read_only and not self._path.is_file():
-            raise InvalidParameter(f"'{self.folder}' holds no results; expected a folder that 'allworlds run' has made")
+            raise InvalidParameter(
+                f"'{self.folder}' holds no results; expected a folder made by 'allworlds run' or 'allworlds race'"
+            )
         self._read_only = read_only
         with self._saying():
             self._base = self._connect()
@@ -80,22 +93,33 @@ class Store:
     # --- cells ---
 
     def add(self, cells: Iterable[Cell]) -> None:
-        """Take cells in, in their order; those that are known keep their state and take over their labels."""
+        """Ask for these cells, in their order; known ones keep their state and take over their labels.
+
+        Cells that an earlier configuration asked for and this one does not stay in the table, results included, but
+        no longer count.
+        """
         places = ", ".join("?" for _ in DESCRIBED)
         labels = ", ".join(f"{name} = excluded.{name}" for name in DESCRIBED if name.endswith("_label"))
-        text = f"INSERT INTO cells ({', '.join(DESCRIBED)}) VALUES ({places}) ON CONFLICT (id) DO UPDATE SET {labels}"
+        text = (
+            f"INSERT INTO cells ({', '.join(DESCRIBED)}) VALUES ({places}) "
+            f"ON CONFLICT (id) DO UPDATE SET {labels}, asked = 1"
+        )
         with self._saying(), self._base:
+            self._base.execute("UPDATE cells SET asked = 0")
             self._base.executemany(text, [tuple(cell.to_dict().values()) for cell in cells])
 
-    def rows(self) -> list[Row]:
-        """All cells in the order of the file."""
-        names = (*DESCRIBED, *Row._fields[1:])
+    def records(self, *, unasked: bool = False) -> list[CellRecord]:
+        """The cells that the configuration asks for, in the order of the file; ``unasked``: all there are."""
         with self._saying():
-            found = self._base.execute(f"SELECT {', '.join(names)} FROM cells ORDER BY number").fetchall()
-        return [Row(Cell(*row[: len(DESCRIBED)]), *row[len(DESCRIBED) :]) for row in found]
+            known = {row[1] for row in self._base.execute("PRAGMA table_info(cells)")}
+            names = [name for name in DESCRIBED if name in known]
+            wanted = "WHERE asked" if "asked" in known and not unasked else ""
+            columns = ", ".join([*names, *CellRecord._fields[1:]])
+            found = self._base.execute(f"SELECT {columns} FROM cells {wanted} ORDER BY number").fetchall()
+        return [CellRecord(Cell(*row[: len(names)]), *row[len(names) :]) for row in found]
 
     def keep(self, outcomes: Sequence[Outcome]) -> None:
-        """Keep what came of cells: one part for those that are finished, then the table."""
+        """Keep outcomes: one part for the cells that are finished, then the table."""
         good = [o for o in outcomes if o.error is None]
         bad = [(o.attempts, o.error, o.cell.id) for o in outcomes if o.error is not None]
         with self._saying():
@@ -112,34 +136,34 @@ class Store:
                 )
 
     def checksum(self) -> str:
-        """Of all results that are finished, independent of how they lie in parts."""
-        return results_checksum((row.cell.id, row.checksum) for row in self.rows() if row.checksum)
+        """Of all finished results, independent of how they lie in parts."""
+        return results_checksum((one.cell.id, one.checksum) for one in self.records() if one.checksum)
 
-    # --- looking after ---
+    # --- repair and starts ---
 
     def mend(self) -> list[str]:
-        """Compare table and parts; what is damaged or missing will be done again. Returns what there is to say."""
-        said = []
+        """Compare table and parts; cells whose part is damaged or missing will be done again. Returns notices."""
+        notices = []
         used: dict[str, int] = {}
-        for row in self.rows():
-            if row.part:
-                used[row.part] = used.get(row.part, 0) + 1
+        for record in self.records(unasked=True):
+            if record.part:
+                used[record.part] = used.get(record.part, 0) + 1
         for part, count in used.items():
             with self._saying():
-                what = trouble_with(self.parts / part)
-            if what is None:
+                trouble = trouble_with(self.parts / part)
+            if trouble is None:
                 continue
-            said.append(f"part {part} is {what}: {_cells(count)} will be done again")
+            notices.append(f"part {part} is {trouble}: {_cells(count)} will be done again")
             with self._saying(), self._base:
                 self._base.execute(
                     "UPDATE cells SET state = 'waiting', checksum = NULL, part = NULL WHERE part = ?", (part,)
                 )
-                if what == "damaged":
+                if trouble == "damaged":
                     (self.parts / part).replace(self.parts / f"{part}{DAMAGED}")
         for path in sorted(self.parts.iterdir()):
             if path.name not in used and path.suffix != DAMAGED:
-                said += self._take_over(path)
-        return said
+                notices += self._take_over(path)
+        return notices
 
     def _take_over(self, path: Path) -> list[str]:
         """A file that the table does not know: rows that a kill kept from the table, what a kill left, or not ours."""
@@ -148,12 +172,12 @@ class Store:
                 path.unlink(missing_ok=True)  # a temporary file of a write that was killed
             return []
         table = read_part(path) if path.suffix == SUFFIX else None
-        waiting = {row.cell.id for row in self.rows() if row.state != "done"}
-        found = checksums_of(table) if table is not None and written_by_us(table.schema) else {}
-        fresh = {cell: checksum for cell, checksum in found.items() if cell in waiting}
+        states = {record.cell.id: record.state for record in self.records(unasked=True)}
+        found = cells_in(table) if table is not None and written_by_us(table.schema) else {}
+        fresh = {cell: rows.checksum(cell) for cell, rows in found.items() if states.get(cell, "done") != "done"}
         with self._saying(), self._base:
             if not fresh:
-                if found and found.keys() <= {row.cell.id for row in self.rows()}:
+                if found and found.keys() <= states.keys():
                     path.unlink(missing_ok=True)  # other parts hold all its rows
                     return []
                 return [f"parts/{path.name} is not of this run; it is left alone and does not count"]
@@ -165,7 +189,7 @@ class Store:
         return [f"part {path.name} was finished but not yet noted: {_cells(len(fresh))} taken over"]
 
     def note_start(self, on_what: str) -> None:
-        """Write down when, where and with what this start runs."""
+        """Record when, where and with what this start runs."""
         values = (
             time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
             on_what,
@@ -202,6 +226,9 @@ class Store:
             base.execute("PRAGMA synchronous = FULL")
             for text in TABLES:
                 base.execute(text)
+            known = {row[1] for row in base.execute("PRAGMA table_info(cells)")}
+            for name in ADDED.keys() - known:
+                base.execute(f"ALTER TABLE cells ADD COLUMN {name} {ADDED[name]}")
         except sqlite3.DatabaseError as error:
             base.close()
             if isinstance(error, sqlite3.OperationalError):
@@ -212,7 +239,7 @@ class Store:
 
     @contextlib.contextmanager
     def _saying(self) -> Iterator[None]:
-        """Troubles with the disk as one sentence."""
+        """Errors of the disk as one sentence."""
         try:
             yield
         except (OSError, sqlite3.Error) as error:
@@ -222,7 +249,7 @@ class Store:
 
 
 def read_description(folder: str | Path) -> dict[str, Any]:
-    """What ``experiment.json`` says, or a sentence where there is none."""
+    """What ``experiment.json`` says; raises where there is none."""
     path = Path(folder) / DESCRIPTION
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
@@ -233,7 +260,7 @@ def read_description(folder: str | Path) -> dict[str, Any]:
             raise
         reason = getattr(error, "strerror", None) or "it is damaged"
         raise InvalidParameter(
-            f"'{folder}' holds no experiment ({DESCRIPTION}: {reason}); expected a folder that 'allworlds run' has made"
+            f"'{folder}' holds no experiment ({DESCRIPTION}: {reason}); expected a folder made by 'allworlds run'"
         ) from None
     assert isinstance(data, dict)
     return data

@@ -12,7 +12,7 @@ import traceback
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,114 +24,113 @@ from allworlds.foundation.machine import machine
 from allworlds.kernels.jit import source_digest
 from allworlds.simulation import play
 
-Numbers = NDArray[np.float64]
+Floats = NDArray[np.float64]
 LINES = 6
 """Of a traceback, kept with a failure."""
-ANSWER = ("rounds", "values", "seconds", "error")
-"""What a worker of a cluster sends back of each outcome."""
+
+
+class CellRows(NamedTuple):
+    """The numbers of one finished cell, at R recorded rounds."""
+
+    rounds: NDArray[np.int64]
+    """(R,)"""
+    values: Floats
+    """(R, 4) pseudo-regret, clean regret, realised regret and corruption."""
+    clique_mass: Floats | None = None
+    """(R, K) where the experiment asks for masses and the learner has cliques."""
+    regret_bound: Floats | None = None
+    """(R,) where the experiment asks for masses and the learner has a bound."""
+
+    def checksum(self, cell: str) -> str:
+        """SHA-256 of the cell's id and its rows: the same for equal bits on every machine."""
+        digest = hashlib.sha256(cell.encode())
+        digest.update(np.ascontiguousarray(self.rounds, dtype="<i8").tobytes())
+        for numbers in self[1:]:
+            if numbers is not None:
+                digest.update(np.ascontiguousarray(numbers, dtype="<f8").tobytes())
+        return digest.hexdigest()
 
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What came of a cell: its rows, or why there are none."""
+    """What playing a cell gave: its rows, or the error in their place."""
 
     cell: Cell
-    rounds: NDArray[np.int64] | None
-    """(R,) the recorded rounds."""
-    values: Numbers | None
-    """(R, 4) pseudo-regret, clean regret, realised regret and corruption."""
+    rows: CellRows | None
     seconds: float
     error: str | None = None
     attempts: int = 1
-    """How often it was tried."""
 
     @property
-    def checksum(self) -> str:
-        """SHA-256 of the rows, bit for bit."""
-        assert self.rounds is not None
-        assert self.values is not None
-        return rows_checksum(self.cell.id, self.rounds, self.values)
+    def checksum(self) -> str | None:
+        """SHA-256 of the rows, bit for bit; None where there are none."""
+        return None if self.rows is None else self.rows.checksum(self.cell.id)
 
 
-def play_cell(cell: Cell, workshop: SpecCache) -> Outcome:
+def play_cell(cell: Cell, cache: SpecCache) -> Outcome:
     """Play one cell; a failure is an outcome too."""
     try:
-        _check_same(cell, workshop)
-        learner = workshop.learner(cell.graph, cell.learner, cell.horizon)
-        trace = play(learner, workshop.world(cell.graph, cell.world)[0], cell.horizon, cell.seed)
+        _check_same(cell, cache)
+        learner = cache.learner(cell.graph, cell.learner, cell.horizon)
+        trace = play(learner, cache.world(cell.graph, cell.world)[0], cell.horizon, cell.seed)
     except Exception as error:
         where = "".join(traceback.format_exception(error)[-LINES:])
-        return Outcome(cell, None, None, 0.0, f"{type(error).__name__}: {error}\n{where}")
+        return Outcome(cell, None, 0.0, f"{type(error).__name__}: {error}\n{where}")
     columns = (trace.pseudo_regret, trace.clean_regret, trace.realised_regret, trace.corruption)
-    return Outcome(cell, trace.rounds, np.column_stack(columns), trace.seconds)
+    extras = (trace.clique_mass, trace.regret_bound) if cell.record_masses else ()
+    return Outcome(cell, CellRows(trace.rounds, np.column_stack(columns), *extras), trace.seconds)
 
 
-def _check_same(cell: Cell, workshop: SpecCache) -> None:
-    """Refuse a graph or a world that is not the one the cell was made from, as a file on another machine may be."""
-    for what, found, expected in (
-        (cell.graph, workshop.cover(cell.graph)[1], cell.graph_digest),
-        (cell.world, workshop.world(cell.graph, cell.world)[1], cell.world_digest),
+def _check_same(cell: Cell, cache: SpecCache) -> None:
+    """Raise unless graph and world are those the cell was made from; a file on another machine may differ."""
+    for spec, found, expected in (
+        (cell.graph, cache.cover(cell.graph)[1], cell.graph_digest),
+        (cell.world, cache.world(cell.graph, cell.world)[1], cell.world_digest),
     ):
         if found != expected:
-            raise InvalidParameter(f"'{what}' is not what it was when the experiment began; put the old file back")
+            raise InvalidParameter(f"'{spec}' is not what it was when the experiment began; put the old file back")
 
 
-def warm_up(cells: Iterable[Cell], workshop: SpecCache) -> None:
-    """Compile what these cells need, or find it on disk, one learner after the other; errors wait for the cells."""
+def warm_up(cells: Iterable[Cell], cache: SpecCache) -> None:
+    """Compile what these cells need, one learner after the other; errors are left to the cells."""
     seen = set()
     for cell in cells:
         key = cell.graph, cell.learner
         if key not in seen:
             seen.add(key)
             with contextlib.suppress(Exception):
-                world, _ = workshop.world(cell.graph, cell.world)
-                play(workshop.learner(cell.graph, cell.learner, cell.horizon), world, min(2, cell.horizon), 0)
+                world, _ = cache.world(cell.graph, cell.world)
+                play(cache.learner(cell.graph, cell.learner, cell.horizon), world, min(2, cell.horizon), 0)
 
 
 def code() -> str:
-    """The version and the sources that numbers come from, as one word: ``0.1.0+1f3a5b7c9d2e``."""
+    """The version and a digest of the sources that numbers come from: ``0.1.0+1f3a5b7c9d2e``."""
     return f"{__version__}+{source_digest()[:12]}"
-
-
-def rows_checksum(cell: str, rounds: NDArray[np.int64], values: Numbers) -> str:
-    """SHA-256 of one cell's rows in the order of rounds: the same for equal bits on every machine."""
-    digest = hashlib.sha256(cell.encode())
-    digest.update(np.ascontiguousarray(rounds, dtype="<i8").tobytes())
-    digest.update(np.ascontiguousarray(values, dtype="<f8").tobytes())
-    return digest.hexdigest()
-
-
-def results_checksum(checksums: Iterable[tuple[str, str]]) -> str:
-    """One checksum for all (cell, checksum): independent of the order of work and of how rows lie in files.
-
-    >>> results_checksum([("b", "1"), ("a", "2")]) == results_checksum([("a", "2"), ("b", "1")])
-    True
-    """
-    digest = hashlib.sha256()
-    for cell, checksum in sorted(checksums):
-        digest.update(f"{cell} {checksum}\n".encode())
-    return digest.hexdigest()
 
 
 # --- on another machine ---------------------------------------------------------------------------------
 
 
-def play_elsewhere(expected: str, base: str, cells: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """A bundle that came as plain data, played by a worker of a cluster; the answer is plain data, too."""
+def play_elsewhere(expected: str, base: str, cells: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+    """Play a bundle on a worker of a cluster; cells and answers (rows, seconds, error) are plain data."""
     if code() != expected:
         raise InvalidParameter(f"this worker has allworlds {code()}, the run {expected}; install the same on all")
-    workshop = _workshop(base)
-    outcomes = [play_cell(Cell(**cell), workshop) for cell in cells]
-    return [{name: getattr(outcome, name) for name in ANSWER} for outcome in outcomes]
+    outcomes = [play_cell(Cell(**cell), _cache_of(base)) for cell in cells]
+    return [(one.rows and tuple(one.rows), one.seconds, one.error) for one in outcomes]
+
+
+def outcome_from_elsewhere(cell: Cell, rows: tuple[Any, ...] | None, seconds: float, error: str | None) -> Outcome:
+    """The inverse of one answer of :func:`play_elsewhere`."""
+    return Outcome(cell, None if rows is None else CellRows(*rows), seconds, error)
 
 
 def warm_up_elsewhere(expected: str, base: str, cells: list[dict[str, Any]]) -> dict[str, Any]:
-    """Tell who this worker is, and compile once what the cells need."""
+    """Say which version and machine this worker is, and compile what the cells need."""
     if code() == expected:
-        warm_up([Cell(**cell) for cell in cells], _workshop(base))
+        warm_up([Cell(**cell) for cell in cells], _cache_of(base))
     return {"code": code(), "machine": machine()}
 
 
 @functools.cache
-def _workshop(base: str) -> SpecCache:
+def _cache_of(base: str) -> SpecCache:
     return SpecCache(Path(base))

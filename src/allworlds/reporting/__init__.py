@@ -1,1 +1,1 @@
-"""What a person looks at: figures, drawn on axes that the caller hands in. The only room that draws."""
+"""Figures, drawn on axes that the caller hands in, and pages. The only room that imports Matplotlib."""

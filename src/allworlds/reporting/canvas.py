@@ -1,19 +1,22 @@
-"""A blank figure in the house's style, and a way to save it that gives the same bytes every time.
+"""The house's look: blank figures, line styles, names at the ends of curves, and files with the same bytes every time.
 
-Matplotlib is optional and slow to import, so it is fetched here, when the first figure is asked for.
-No global state is touched: no pyplot, no backend, and a reader's own matplotlibrc does not leak in.
+Matplotlib is optional and slow to import, so it is imported when the first figure is asked for. No global state is
+touched: no pyplot, no backend, and a reader's own matplotlibrc does not leak in.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from allworlds.foundation.errors import InvalidParameter, MissingExtra
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 FORMATS = ("png", "svg", "pdf")
@@ -36,11 +39,16 @@ STYLE: dict[str, Any] = {
 
 # Okabe and Ito's colours: told apart with every kind of colour vision.
 CATEGORIES = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
+OURS = "#0072B2"
+OTHERS = ("#D55E00", "#009E73", "#CC79A7", "#E69F00", "#222222", "#56B4E9")  # without yellow: too pale for a line
+DASHES: tuple[Any, ...] = ("solid", (0, (5, 2)), (0, (5, 1.5, 1, 1.5)), (0, (1.2, 1.2)))
+BESIDE = "#777777"
+GAP = 0.062  # of the height of the axes, between two names
 
 
 @contextmanager
 def house_style() -> Iterator[None]:
-    """Draw and save inside this context to get the house's look, whatever the reader's settings are.
+    """Draw and save inside this context to get the house's look; raises where Matplotlib is not installed.
 
     >>> with house_style():
     ...     figure = blank(4.0, 3.0)
@@ -56,22 +64,22 @@ def house_style() -> Iterator[None]:
 
 
 def blank(width: float, height: float) -> Figure:
-    """Give an empty figure of this size in inches."""
+    """An empty figure of this size in inches."""
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height))
 
 
 def format_of(path: Path) -> str:
-    """Tell the format of a figure's file by its suffix, or refuse it.
+    """The format of a figure's file by its suffix; raises for a suffix that cannot be drawn.
 
     >>> format_of(Path("figure1.SVG"))
     'svg'
     """
     suffix = path.suffix.lower().removeprefix(".")
     if suffix not in FORMATS:
-        came = f"ends in '.{suffix}'" if suffix else "has no suffix"
-        raise InvalidParameter(f"'{path}' {came}, but figures are drawn as .png, .svg or .pdf; name one of these")
+        ending = f"ends in '.{suffix}'" if suffix else "has no suffix"
+        raise InvalidParameter(f"'{path}' {ending}; expected .png, .svg or .pdf")
     return suffix
 
 
@@ -88,3 +96,95 @@ def save(figure: Figure, path: Path) -> Path:
             f"cannot write '{path}': {reason}; name a file in a folder that exists and can be written"
         ) from error
     return path
+
+
+# --- lines and their names ---
+
+
+class Style(NamedTuple):
+    """Colour, dashes and width of a line."""
+
+    colour: str
+    dashes: Any
+    width: float
+
+
+def learner_styles(learners: Sequence[str], ours: str, rivals: Mapping[str, bool]) -> dict[str, Style]:
+    """Ours thick and blue; who sees more than the graph grey and thin; the others by colour and dashes.
+
+    Up to 24 others differ in colour or in dashes, and neighbours in the list in both.
+
+    >>> styles = learner_styles(["a", "b", "c"], "a", {"a": True, "b": True, "c": False})
+    >>> styles["a"].colour == OURS, styles["c"].colour == BESIDE
+    (True, True)
+    """
+    styles = {ours: Style(OURS, "solid", 2.6)}
+    number = 0
+    for learner in learners:
+        if learner == ours:
+            continue
+        if not rivals[learner]:
+            styles[learner] = Style(BESIDE, (0, (4, 1, 1, 1, 1, 1)), 1.3)
+            continue
+        dashes = DASHES[(number + number // len(OTHERS)) % len(DASHES)]
+        styles[learner] = Style(OTHERS[number % len(OTHERS)], dashes, 1.6)
+        number += 1
+    return styles
+
+
+class EndLabel(NamedTuple):
+    """A curve that ends at ``height``, in data coordinates."""
+
+    height: float
+    text: str
+    style: Style
+
+
+def spread(heights: Sequence[float], gap: float = GAP, top: float = 1.0) -> list[float]:
+    """Move heights apart so that neighbours are at least ``gap`` apart, as little as is easy, order kept.
+
+    >>> [round(height, 2) for height in spread([0.5, 0.5, 0.9], gap=0.1)]
+    [0.45, 0.55, 0.9]
+    >>> [round(height, 2) for height in spread([1.0, 1.0], gap=0.1)]
+    [0.9, 1.0]
+    """
+    order = np.argsort(np.asarray(heights), kind="stable")
+    groups: list[tuple[float, int]] = []  # centre and number of names of each block
+    for height in np.asarray(heights, dtype=np.float64)[order].tolist():
+        groups.append((height, 1))
+        while len(groups) > 1 and _touch(groups[-2], groups[-1], gap):
+            (one, n), (other, m) = groups[-2:]
+            groups[-2:] = [((one * n + other * m) / (n + m), n + m)]
+        centre, n = groups[-1]
+        groups[-1] = (min(centre, top - (n - 1) * gap / 2), n)
+        while len(groups) > 1 and _touch(groups[-2], groups[-1], gap):
+            (one, n), (other, m) = groups[-2:]
+            joined = min((one * n + other * m) / (n + m), top - (n + m - 1) * gap / 2)
+            groups[-2:] = [(joined, n + m)]
+    placed = [centre + (k - (n - 1) / 2) * gap for centre, n in groups for k in range(n)]
+    for k, height in enumerate(placed):  # and none below the axes, if there is room
+        placed[k] = max(height, k * gap, placed[k - 1] + gap if k else 0.0)
+    answer = np.empty(len(placed))
+    answer[order] = placed
+    return [float(height) for height in answer]
+
+
+def label_ends(ax: Axes, labels: Sequence[EndLabel]) -> None:
+    """Write the names right of the axes, each with a piece of its line and a thin lead to the end of its curve."""
+    from matplotlib.transforms import blended_transform_factory
+
+    if not labels:
+        return
+    across = blended_transform_factory(ax.transAxes, ax.transAxes)
+    data = ax.transData.transform([(ax.get_xlim()[1], label.height) for label in labels])
+    heights = ax.transAxes.inverted().transform(data)[:, 1]
+    for label, end, height in zip(labels, heights, spread([min(1.0, max(0.0, h)) for h in heights]), strict=True):
+        line: dict[str, Any] = {"color": label.style.colour, "clip_on": False, "transform": across}
+        ax.plot([1.0, 1.03], [min(1.0, max(0.0, end)), height], linewidth=0.6, alpha=0.7, **line)
+        ax.plot([1.03, 1.10], [height, height], linewidth=label.style.width, linestyle=label.style.dashes, **line)
+        weight = "bold" if label.style.width > 2.0 else "normal"
+        ax.text(1.115, height, label.text, transform=across, va="center", fontsize=9, fontweight=weight)
+
+
+def _touch(one: tuple[float, int], other: tuple[float, int], gap: float) -> bool:
+    return other[0] - one[0] < (one[1] + other[1]) * gap / 2 - 1e-12

@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from allworlds.analysis.panels import Panel, Point, heights_of
 from allworlds.analysis.slopes import Slope, fitted
-from allworlds.experiments.panels import Panel, Point, heights_of
-from allworlds.reporting.canvas import blank, house_style
-from allworlds.reporting.experiment_words import ExperimentSummary
-from allworlds.reporting.labels import EndLabel, label_ends
-from allworlds.reporting.race_figures import WIDE, draw_curve, plain_axes
-from allworlds.reporting.styles import OURS, Style, learner_styles
+from allworlds.reporting.canvas import OURS, EndLabel, Style, blank, house_style, label_ends, learner_styles
+from allworlds.reporting.curves import WIDE, curve_figure, plain_axes
+from allworlds.reporting.experiment_answers import ExperimentSummary
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,27 +20,26 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 THEORY = "#555555"
-ZOOM = 1000
-"""Logarithmic axes show the last three powers of ten of the rounds."""
 
 
-def panel_figure(sweep: ExperimentSummary, panel: Panel) -> Figure:
+def panel_figure(summary: ExperimentSummary, panel: Panel) -> Figure:
     """The figure of one panel, by its kind."""
-    styles = _styles(sweep)
+    styles = _styles(summary)
     with house_style():
         if panel.kind in ("power", "doubling"):
-            return _growth_figure(sweep, panel, styles)
+            return _growth_figure(summary, panel, styles)
         if panel.kind == "curves":
-            return _curves_figure(sweep, panel, styles)
+            curves = {line.name: line.curve for line in panel.lines if line.curve is not None}
+            return curve_figure(curves, styles, summary.measured)
         if panel.kind == "names":
             figure = blank(WIDE, 0.9 + 0.3 * max(3, _height(panel)))
             values_by_name(figure.subplots(), panel, styles)
         else:
             figure = blank(WIDE, 4.2)
             growth(figure.subplots(), panel, styles)
-            figure.axes[0].set_xlabel(sweep.axis)
+            figure.axes[0].set_xlabel(summary.axis)
         ax = figure.axes[0]
-        (ax.set_xlabel if panel.kind == "names" else ax.set_ylabel)(f"{sweep.measured} (mean, 95 % interval)")
+        (ax.set_xlabel if panel.kind == "names" else ax.set_ylabel)(f"{summary.measured} (mean, 95 % interval)")
     return figure
 
 
@@ -134,16 +131,18 @@ def values_by_name(ax: Axes, panel: Panel, styles: Mapping[str, Style]) -> Axes:
     return ax
 
 
-def _growth_figure(sweep: ExperimentSummary, panel: Panel, styles: Mapping[str, Style]) -> Figure:
+def _growth_figure(summary: ExperimentSummary, panel: Panel, styles: Mapping[str, Style]) -> Figure:
     figure = blank(WIDE, max(4.0, 1.2 + 0.5 * len(panel.lines)))
     left, right = figure.subplots(1, 2, width_ratios=(1.5, 1.0))
     growth(left, panel, styles)
     slopes_beside(right, panel, styles)
-    excess = f", excess over {sweep.letter} = 0" if panel.of_excess else ""
-    left.set_xlabel(f"{sweep.axis}, log scale")
-    left.set_ylabel(f"{sweep.measured}{excess} (mean, 95 % interval)")
+    excess = f", excess over {summary.letter} = 0" if panel.of_excess else ""
+    left.set_xlabel(f"{summary.axis}, log scale")
+    left.set_ylabel(f"{summary.measured}{excess} (mean, 95 % interval)")
     right.set_yticks(right.get_yticks(), [""] * len(panel.lines))  # the names stand between the two
-    right.set_xlabel("slope (95 % interval)" if panel.kind == "power" else f"more for each doubling of {sweep.letter}")
+    right.set_xlabel(
+        "slope (95 % interval)" if panel.kind == "power" else f"more for each doubling of {summary.letter}"
+    )
     across = right.get_yaxis_transform()
     for place, line in zip(np.arange(len(panel.lines))[::-1], panel.lines, strict=True):
         weight = "bold" if line is panel.lines[0] else "normal"
@@ -152,39 +151,9 @@ def _growth_figure(sweep: ExperimentSummary, panel: Panel, styles: Mapping[str, 
     return figure
 
 
-def _curves_figure(sweep: ExperimentSummary, panel: Panel, styles: Mapping[str, Style]) -> Figure:
-    """Linear left, both axes logarithmic right; only the left where most values are not positive."""
-    curves = [(line.name, *line.curve) for line in panel.lines if line.curve is not None]
-    finals = {name: float(values[:, -1].mean()) for name, _, values in curves}
-    both = 2 * sum(final >= 1.0 for final in finals.values()) >= len(finals)
-    figure = blank(WIDE, max(4.0, 0.9 + 0.27 * len(curves)))
-    axes = figure.subplots(1, 2 if both else 1, squeeze=False)[0]
-    for ax in axes:
-        for order, (name, rounds, values) in enumerate(reversed(curves)):
-            draw_curve(ax, rounds, values, styles[name], order)
-        plain_axes(ax)
-    last = int(curves[0][1][-1])
-    means = np.concatenate([values.mean(axis=0) for _, _, values in curves])
-    axes[0].set_xlim(0, last)
-    axes[0].set_ylim(1.05 * min(0.0, float(means.min())), 1.08 * max(1.0, float(means.max())))
-    axes[0].set_xlabel("round")
-    axes[0].set_ylabel(f"{sweep.measured} (mean, 10–90 % band)")
-    axes[0].ticklabel_format(style="plain")
-    if both:
-        early = [float(values.mean(axis=0)[rounds >= last / ZOOM].min()) for _, rounds, values in curves]
-        axes[1].set_xlim(max(1.0, last / ZOOM), max(2.0, float(last)))
-        axes[1].set_ylim(max(1.0, 0.7 * min(early)), 1.5 * max(2.0, *finals.values()))
-        axes[1].set_xscale("log")
-        axes[1].set_yscale("log")
-        axes[1].set_xlabel("round, log scale")
-    low = 1.0 if both else -np.inf
-    label_ends(axes[-1], [EndLabel(max(low, final), name, styles[name]) for name, final in finals.items()])
-    return figure
-
-
-def _styles(sweep: ExperimentSummary) -> dict[str, Style]:
+def _styles(summary: ExperimentSummary) -> dict[str, Style]:
     """One look for each line in all figures."""
-    names = list(dict.fromkeys(line.name for panel in sweep.panels for line in panel.lines))
+    names = list(dict.fromkeys(line.name for panel in summary.panels for line in panel.lines))
     return learner_styles(names, names[0], dict.fromkeys(names, True))
 
 

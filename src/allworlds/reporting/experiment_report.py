@@ -1,21 +1,31 @@
-"""One page that tells an experiment: the question, the answer with its numbers, figures, tables, how to repeat it."""
+"""The page of an experiment: the question, the answer with its numbers, figures, tables, how to repeat it."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from allworlds.experiments.panels import Panel
+from allworlds.analysis.panels import Line, Panel
+from allworlds.reporting.experiment_answers import (
+    ExperimentSummary,
+    answers,
+    how_much,
+    panel_answer,
+    place_text,
+    slope_text,
+    which_slope,
+)
 from allworlds.reporting.experiment_figures import figure_names, panel_figure
-from allworlds.reporting.experiment_tables import failure_table, point_table, slope_table
-from allworlds.reporting.experiment_words import ExperimentSummary, answers, how_much, panel_answer, which_slope
 from allworlds.reporting.page import (
+    between,
     broken_lines,
     fact_list,
     figure_element,
-    inline_svg,
+    number,
     save_figures,
+    table,
     whole_page,
     write_page,
 )
@@ -30,56 +40,54 @@ ABOUT_SLOPES = (
 )
 
 
-def write_experiment_report(sweep: ExperimentSummary, folder: Path) -> Path:
+def write_experiment_report(summary: ExperimentSummary, folder: Path) -> Path:
     """Write ``report.html``, and each figure as SVG and PDF in ``figures/``; give the path of the page."""
-    figures = draw_figures(sweep)
-    save_figures(figures, folder)
-    return write_page(make_page(sweep, [inline_svg(figure) for figure in figures.values()]), folder)
+    return write_page(make_page(summary, list(save_figures(draw_figures(summary), folder).values())), folder)
 
 
-def draw_figures(sweep: ExperimentSummary) -> dict[str, Figure]:
+def draw_figures(summary: ExperimentSummary) -> dict[str, Figure]:
     """A figure for each panel, by the name of its file."""
-    names = figure_names(sweep.panels)
-    return {name: panel_figure(sweep, panel) for name, panel in zip(names, sweep.panels, strict=True)}
+    names = figure_names(summary.panels)
+    return {name: panel_figure(summary, panel) for name, panel in zip(names, summary.panels, strict=True)}
 
 
-def make_page(sweep: ExperimentSummary, svgs: list[str]) -> str:
+def make_page(summary: ExperimentSummary, svgs: list[str]) -> str:
     """The whole page; ``svgs`` has a figure for each panel."""
-    finding = " ".join(answers(sweep))
-    if sweep.panels and sweep.done < sweep.total:
-        finding = f"So far ({how_much(sweep)}): {finding}"
+    finding = " ".join(answers(summary))
+    if summary.panels and summary.done < summary.total:
+        finding = f"So far ({how_much(summary)}): {finding}"
     parts = [
-        f"<h1>{escape(sweep.question)}</h1>",
-        f'<p class="where">Experiment {escape(sweep.name)}: {escape(how_much(sweep))}.</p>',
+        f"<h1>{escape(summary.question)}</h1>",
+        f'<p class="where">Experiment {escape(summary.name)}: {escape(how_much(summary))}.</p>',
         f'<p class="finding">{escape(finding)}</p>',
     ]
-    if sweep.claim is not None:
-        parts.append(f"<p><b>Held against:</b> {escape(sweep.claim)}.</p>")
-    if sweep.about:
-        parts.append(f"<p>{escape(' '.join(sweep.about.split()))}</p>")
-    parts += [_panel(sweep, panel, svg) for panel, svg in zip(sweep.panels, svgs, strict=True)]
-    if sweep.failures:
-        parts += ["<h2>Cells that failed</h2>", failure_table(sweep.failures)]
-    parts.append(_repeat(sweep))
-    return whole_page(f"allworlds experiment: {sweep.name}", "\n".join(parts))
+    if summary.claim is not None:
+        parts.append(f"<p><b>Held against:</b> {escape(summary.claim)}.</p>")
+    if summary.about:
+        parts.append(f"<p>{escape(' '.join(summary.about.split()))}</p>")
+    parts += [_panel(summary, panel, svg) for panel, svg in zip(summary.panels, svgs, strict=True)]
+    if summary.failures:
+        parts += ["<h2>Cells that failed</h2>", failure_table(summary.failures)]
+    parts.append(_repeat(summary))
+    return whole_page(f"allworlds experiment: {summary.name}", "\n".join(parts))
 
 
-def _panel(sweep: ExperimentSummary, panel: Panel, svg: str) -> str:
-    said = panel_answer(sweep, panel)
+def _panel(summary: ExperimentSummary, panel: Panel, svg: str) -> str:
+    said = panel_answer(summary, panel)
     slopes = panel.kind in ("power", "doubling")
     parts = [
-        f"<h2>{escape(panel.name or sweep.axis[0].upper() + sweep.axis[1:])}</h2>",
-        figure_element(svg, f"Figure of {sweep.measured}. {said}", escape(_caption(sweep, panel))),
-        *(["<h3>Slopes</h3>", slope_table(sweep, panel)] if slopes else []),
-        f"<h3>{escape(sweep.measured.capitalize())}</h3>",
-        point_table(sweep, panel),
+        f"<h2>{escape(panel.name or summary.axis[0].upper() + summary.axis[1:])}</h2>",
+        figure_element(svg, f"Figure of {summary.measured}. {said}", escape(_caption(summary, panel))),
+        *(["<h3>Slopes</h3>", slope_table(summary, panel)] if slopes else []),
+        f"<h3>{escape(summary.measured.capitalize())}</h3>",
+        point_table(summary, panel),
     ]
-    if len(answers(sweep)) < len(sweep.panels):
+    if len(answers(summary)) < len(summary.panels):
         parts.insert(1, f"<p>{escape(said)}</p>")
     return "\n".join(parts)
 
 
-def _caption(sweep: ExperimentSummary, panel: Panel) -> str:
+def _caption(summary: ExperimentSummary, panel: Panel) -> str:
     if panel.kind == "curves":
         return "Mean over seeds, and a band from the 10th to the 90th percentile. Right: on logarithmic axes."
     if panel.kind not in ("power", "doubling"):
@@ -91,17 +99,77 @@ def _caption(sweep: ExperimentSummary, panel: Panel) -> str:
         caption += " Dotted: the slope of theory."
     if panel.of_excess:
         caption += (
-            f" Slopes are of {which_slope(panel, sweep.letter)}; hollow: of the mean itself. An excess that is not "
+            f" Slopes are of {which_slope(panel, summary.letter)}; hollow: of the mean itself. An excess that is not "
             "positive has no logarithm and is left out; a mark without an interval has too much noise for one."
         )
     return f"{caption} {ABOUT_SLOPES}"
 
 
-def _repeat(sweep: ExperimentSummary) -> str:
+def _repeat(summary: ExperimentSummary) -> str:
     return (
         "<h2>How to repeat it</h2>\n"
-        f"<pre>{escape(broken_lines(sweep.command))}</pre>\n{fact_list(sweep.facts)}\n"
+        f"<pre>{escape(broken_lines(summary.command))}</pre>\n{fact_list(summary.facts)}\n"
         "<p>The same version on the same kind of machine gives the same numbers, whatever the number of threads, and "
         "however often it was stopped. The figures are also in <code>figures/</code> as SVG and PDF; in Python, "
         "<code>allworlds.load_results</code> gives all numbers as one table.</p>"
     )
+
+
+# --- tables ---
+
+
+def slope_table(summary: ExperimentSummary, panel: Panel) -> str:
+    """Each line's slope with its interval, beside the theory's."""
+    if panel.kind == "doubling":
+        head = ["", f"more for each doubling of {summary.letter} [95 %]", "points"]
+        rows = [[slope_text(line.slope, 1), _count(line)] for line in panel.lines]
+    elif panel.of_excess:
+        excess, raw = f"slope of the excess over {summary.letter} = 0 [95 %]", "slope of the mean itself [95 %]"
+        head = ["", excess, raw, "theory", "points"]
+        rows = [[slope_text(line.slope), slope_text(line.raw), _theory(line), _count(line)] for line in panel.lines]
+    else:
+        head = ["", "slope [95 %]", "between the last two points [95 %]", "theory", "points"]
+        rows = [[slope_text(line.slope), slope_text(line.late), _theory(line), _count(line)] for line in panel.lines]
+    named = zip(panel.lines, rows, strict=True)
+    return table(head, [_row([line.name, *row], ours=line is panel.lines[0]) for line, row in named])
+
+
+def point_table(summary: ExperimentSummary, panel: Panel) -> str:
+    """Each line at each ``x``: mean, interval, worst seed, runs."""
+    over = "horizon" if panel.kind == "curves" else summary.axis
+    alone = panel.kind == "names" and all(len(line.points) == 1 for line in panel.lines)
+    middle = [] if alone else [over]
+    head = ["", *middle, f"mean {summary.measured}", "95 % interval", "worst seed", "runs"]
+    rows = []
+    for line in panel.lines:
+        for place, point in enumerate(line.points):
+            shown = [line.name if place == 0 else "", *([] if alone else [place_text(point.x)])]
+            shown += [number(point.mean.mean), between(point.mean), number(point.worst), f"{point.values.size:,}"]
+            rows.append(_row(shown, ours=line is panel.lines[0]))
+    return table(head, rows)
+
+
+def failure_table(failures: Sequence[Mapping[str, Any]]) -> str:
+    """Which cells failed, how often they were tried, and why."""
+    rows = []
+    for failure in failures:
+        lines = str(failure["error"]).strip().splitlines() or ["no error was kept"]
+        rows.append(_row([str(failure["title"]), str(failure["attempts"]), lines[0]], ours=False))
+    return table(["cell", "tries", "error"], rows)
+
+
+def _theory(line: Line) -> str:
+    return "–" if line.theory is None else f"{line.theory:g}"
+
+
+def _count(line: Line) -> str:
+    if line.slope is None:
+        return "–"
+    left = f" ({line.slope.left_out} left out)" if line.slope.left_out else ""
+    missed = "" if line.missed is None else f", {line.missed} off the line"
+    return f"{line.slope.n_points}{left}{missed}"
+
+
+def _row(cells: Sequence[str], *, ours: bool) -> str:
+    kind = ' class="ours"' if ours else ""
+    return f"<tr{kind}>{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>"

@@ -1,16 +1,17 @@
-"""What every page shares: one file that opens from disk, and needs no network and no script."""
+"""What every page shares: one file that opens from disk without network and scripts; tables, numbers, figures."""
 
 from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from html import escape
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from allworlds.analysis.comparison import Estimate
 from allworlds.foundation.errors import InvalidParameter
 from allworlds.foundation.files import write_atomic
 from allworlds.reporting.canvas import house_style, save
@@ -30,20 +31,31 @@ def whole_page(title: str, body: str) -> str:
     )
 
 
-def inline_svg(figure: Figure) -> str:
-    """The figure as an SVG element that can stand in a page: no header, no metadata, as wide as its place."""
-    text = io.StringIO()
-    with house_style():
-        figure.savefig(text, format="svg", metadata={"Date": None})
-    svg = text.getvalue()[text.getvalue().index("<svg") :]
-    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    return re.sub(
-        r'(<svg[^>]*?) width="[^"]*"', r"\1", re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", svg, count=1), count=1
-    )
+def save_figures(figures: Mapping[str, Figure], folder: Path) -> dict[str, str]:
+    """Write each figure as SVG and PDF into ``folder/figures``; returns the SVG elements for a page, by name."""
+    elements = {}
+    with _saying(folder):
+        (folder / "figures").mkdir(parents=True, exist_ok=True)
+        for name, figure in figures.items():
+            text = io.StringIO()
+            with house_style():
+                figure.savefig(text, format="svg", metadata={"Date": None})
+            write_atomic(folder / "figures" / f"{name}.svg", text.getvalue().encode())
+            save(figure, folder / "figures" / f"{name}.pdf")
+            elements[name] = inline_svg(text.getvalue())
+    return elements
+
+
+def inline_svg(text: str) -> str:
+    """The SVG element of a file: no header, no metadata, no size of its own, so that it fills its place in a page."""
+    svg = re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL)
+    for attribute in ("height", "width"):
+        svg = re.sub(rf'(<svg[^>]*?) {attribute}="[^"]*"', r"\1", svg, count=1)
+    return svg
 
 
 def figure_element(svg: str, described: str, caption: str) -> str:
-    """A figure with words for those who cannot see it; ``caption`` is HTML."""
+    """A figure with a description for screen readers; ``caption`` is HTML."""
     labelled = svg.replace("<svg", f'<svg role="img" aria-label="{escape(described, quote=True)}"', 1)
     return f"<figure>\n{labelled}\n<figcaption>{caption}</figcaption>\n</figure>"
 
@@ -54,17 +66,8 @@ def broken_lines(command: str) -> str:
 
 
 def fact_list(facts: Mapping[str, str]) -> str:
-    """Names and what there is to say of them."""
+    """Names with their values."""
     return f"<dl>{''.join(f'<dt>{escape(name)}</dt><dd>{escape(value)}</dd>' for name, value in facts.items())}</dl>"
-
-
-def save_figures(figures: Mapping[str, Figure], folder: Path) -> None:
-    """Each figure as SVG and PDF in ``folder/figures``."""
-    with _saying(folder):
-        (folder / "figures").mkdir(parents=True, exist_ok=True)
-    for name, figure in figures.items():
-        for suffix in ("svg", "pdf"):
-            save(figure, folder / "figures" / f"{name}.{suffix}")
 
 
 def write_page(page: str, folder: Path) -> Path:
@@ -84,3 +87,38 @@ def _saying(folder: Path) -> Iterator[None]:
         raise InvalidParameter(
             f"cannot write to '{folder}': {reason}; a report needs a folder that can be written"
         ) from None
+
+
+# --- numbers and tables ---
+
+
+def counted(number: int, thing: str) -> str:
+    """A number and its noun.
+
+    >>> counted(1, "world"), counted(1200, "run")
+    ('1 world', '1,200 runs')
+    """
+    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
+
+
+def number(value: float) -> str:
+    """A regret, with as many digits as it deserves.
+
+    >>> number(1234.56), number(3.21), number(-0.04)
+    ('1,235', '3.2', '0.0')
+    """
+    text = f"{value:,.0f}" if abs(value) >= 100 else f"{value:.1f}"
+    return text.replace("-0.0", "0.0") if float(text.replace(",", "")) == 0.0 else text.replace("-", "−")
+
+
+def between(estimate: Estimate) -> str:
+    """Both ends of the interval; a dash for a single run."""
+    if estimate.low is None or estimate.high is None:
+        return "–"
+    return f"{number(estimate.low)} to {number(estimate.high)}"
+
+
+def table(head: Sequence[str], body: Sequence[str]) -> str:
+    """A table under the titles ``head``; ``body`` has a ``<tr>`` for each row."""
+    titles = "".join(f'<th scope="col">{escape(title)}</th>' for title in head)
+    return f'<div class="wide"><table><thead><tr>{titles}</tr></thead><tbody>{"".join(body)}</tbody></table></div>'

@@ -1,78 +1,222 @@
-"""Pictures of the things a user handles, axes in, axes out: a graph with its cover, masses over time."""
+"""Pictures of covers: cliques as coloured islands, clique sizes for large graphs, masses of cliques over time."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from allworlds.reporting.canvas import CATEGORIES
+from allworlds.reporting.canvas import CATEGORIES, blank, house_style
+from allworlds.reporting.page import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
     from numpy.typing import ArrayLike, NDArray
 
     from allworlds.covers import CliqueCover
 
+MOST_ARMS = 400
+"""Beyond that, arms cannot be told apart, and the sizes of the cliques are drawn instead."""
+MOST_EDGES = 20_000
+COLOURS = tuple(colour for colour in CATEGORIES if colour != "#F0E442")
+"""Without yellow, on which a white name cannot be read."""
+MOST_NAMES = 80
+NAME_LENGTH = 4
+STEPS = 300
 
-def clique_colour(clique: int) -> str:
-    """Give each clique its colour, the same in every picture.
 
-    >>> clique_colour(0), clique_colour(8) == clique_colour(0)
-    ('#0072B2', True)
-    """
-    return CATEGORIES[clique % len(CATEGORIES)]
-
-
-def ring_layout(cover: CliqueCover) -> NDArray[np.float64]:
-    """Place arms so that a cover can be seen: cliques on a ring, their arms on small rings of their own.
-
-    Gives an ``(n_arms, 2)`` array of positions.
+def cover_picture(cover: CliqueCover) -> Figure:
+    """A figure of a cover, whatever its size.
 
     >>> import allworlds as aw
-    >>> ring_layout(aw.clique_cover(aw.graphs.disjoint_cliques(2, 3))).shape
-    (6, 2)
+    >>> cover_picture(aw.clique_cover(aw.graphs.cycle(6))).axes[0].get_title()
+    '6 arms in 3 cliques, proved to be the fewest'
     """
-    positions = np.zeros((cover.n_arms, 2))
-    ring = 0.0 if cover.n_cliques == 1 else 1.0
-    widest = 0.8 * min(1.0, np.sin(np.pi / max(cover.n_cliques, 2)))
-    for clique, arms in enumerate(cover.cliques):
-        angle = np.pi / 2 - 2 * np.pi * clique / cover.n_cliques
-        radius = 0.0 if len(arms) == 1 else widest * min(1.0, 0.45 + 0.1 * len(arms))
-        turns = angle + 2 * np.pi * np.arange(len(arms)) / len(arms)
-        centre = ring * np.array([np.cos(angle), np.sin(angle)])
-        positions[arms] = centre + radius * np.stack([np.cos(turns), np.sin(turns)], axis=1)
-    return positions
+    with house_style():
+        figure = blank(8.0, 8.0 if drawable(cover) else 4.5)
+        ax = figure.subplots()
+        if drawable(cover):
+            draw_islands(ax, cover)
+        else:
+            draw_sizes(ax, cover)
+        ax.set_title(_title(cover))
+    return figure
 
 
-def feedback_graph(ax: Axes, cover: CliqueCover) -> Axes:
-    """Draw who sees whom, one colour a clique of the cover; side observations that it leaves unused are grey.
+def drawable(cover: CliqueCover) -> bool:
+    """Whether arms and edges are few enough to be seen."""
+    return cover.n_arms <= MOST_ARMS and cover.graph.n_edges <= MOST_EDGES
 
-    For graphs of some dozens of arms; every edge is drawn.
 
-    >>> import allworlds as aw
-    >>> from allworlds.reporting.canvas import blank
-    >>> ax = feedback_graph(blank(3.0, 3.0).subplots(), aw.clique_cover(aw.graphs.cycle(6)))
-    >>> len(ax.lines)
-    6
-    """
-    positions = ring_layout(cover)
-    for first, second in cover.graph.edges():
-        same = cover.owner[first] == cover.owner[second]
-        colour = clique_colour(int(cover.owner[first])) if same else "#BBBBBB"
-        x, y = positions[[first, second]].T
-        ax.plot(x, y, color=colour, linewidth=2.0 if same else 1.0, zorder=2 if same else 1)
-    colours = [clique_colour(int(clique)) for clique in cover.owner]
-    ax.scatter(positions[:, 0], positions[:, 1], s=190, c=colours, edgecolors="white", linewidths=1.5, zorder=3)
-    names = cover.graph.labels or range(cover.n_arms)
-    for name, (x, y) in zip(names, positions, strict=True):
-        ax.text(x, y, str(name), color="white", ha="center", va="center", fontsize=8, zorder=4)
+def draw_islands(ax: Axes, cover: CliqueCover) -> Axes:
+    """Draw every clique as an island with its arms on a ring; edges that the cover leaves unused are grey."""
+    from matplotlib.collections import LineCollection, PatchCollection
+    from matplotlib.patches import Circle
+
+    centres, radii = island_layout(cover)
+    colours = np.array(COLOURS)[_clique_colours(cover)]
+    places = _arm_places(cover, centres, radii)
+    edges = cover.graph.edges()
+    same = cover.owner[edges[:, 0]] == cover.owner[edges[:, 1]]
+    faint = min(0.9, max(0.3, 120.0 / (1 + int(np.count_nonzero(~same)))))
+    ax.add_collection(
+        LineCollection(places[edges[~same]].tolist(), colors="#AAAAAA", linewidths=0.7, alpha=faint, zorder=1)
+    )
+    islands = [Circle((float(x), float(y)), float(r)) for (x, y), r in zip(centres, radii, strict=True)]
+    ax.add_collection(PatchCollection(islands, facecolors=colours.tolist(), alpha=0.16, linewidths=0, zorder=2))
+    inside = colours[cover.owner[edges[same, 0]]].tolist()
+    ax.add_collection(LineCollection(places[edges[same]].tolist(), colors=inside, linewidths=1.0, alpha=0.8, zorder=3))
+    span = float(np.ptp(np.concatenate([places, centres]), axis=0).max()) + 2.0
+    spot = float(np.clip(230.0 / span, 4.0, 15.0))
+    arms: dict[str, Any] = {"color": colours[cover.owner].tolist(), "edgecolors": "white", "linewidths": 0.05 * spot}
+    ax.scatter(places[:, 0], places[:, 1], s=spot**2, zorder=4, **arms)
+    names = [str(name) for name in cover.graph.labels or range(cover.n_arms)]
+    if cover.n_arms <= MOST_NAMES:
+        _write_names(ax, places, names, spot)
     ax.set_aspect("equal")
-    ax.margins(0.1)
+    ax.margins(0.06)
     ax.axis("off")
     return ax
+
+
+def draw_sizes(ax: Axes, cover: CliqueCover) -> Axes:
+    """Draw how many cliques have each size."""
+    counts = np.bincount(cover.sizes)
+    sizes = np.flatnonzero(counts)
+    ax.bar(sizes, counts[sizes], width=max(0.6, 0.004 * float(sizes.max())), color=COLOURS[0])
+    if counts.max() > 50 * counts[sizes].min():
+        ax.set_yscale("log")
+    if np.ptp(sizes) <= 12:
+        ax.set_xticks(range(int(sizes.min()), int(sizes.max()) + 1))
+        ax.set_xlim(float(sizes.min()) - 1.0, float(sizes.max()) + 1.0)
+    ax.set_xlabel("arms in a clique (the graph is too large to draw)")
+    ax.set_ylabel("cliques of that size")
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
+def island_layout(cover: CliqueCover) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Where cliques lie, (n_cliques, 2), and how wide they are, (n_cliques,): linked ones near, none over another.
+
+    Springs pull cliques with edges between them together and push all apart [Fruchterman and Reingold 1991], from a
+    spiral start that is always the same; then islands that overlap are pushed apart.
+
+    >>> import allworlds as aw
+    >>> centres, radii = island_layout(aw.clique_cover(aw.graphs.disjoint_cliques(2, 3)))
+    >>> bool(np.linalg.norm(centres[0] - centres[1]) >= radii.sum())
+    True
+    """
+    n_cliques = cover.n_cliques
+    radii = 0.55 + 0.33 * np.maximum(0.0, cover.sizes - 1.0) / np.pi + 0.35 * (cover.sizes > 1)
+    turns = np.arange(n_cliques) * np.pi * (3.0 - np.sqrt(5.0))
+    spread = 1.3 * np.sqrt(float((radii**2).sum()) / max(1, n_cliques))
+    centres = spread * np.sqrt(np.arange(n_cliques) + 0.5)[:, None] * np.column_stack([np.cos(turns), np.sin(turns)])
+    pull = np.minimum(_links(cover), 3.0)
+    for step in range(STEPS):
+        centres = _spring_step(centres, radii, pull, spread * (1.0 - step / STEPS), last=step > 0.6 * STEPS)
+    for _ in range(500):
+        moved, centres = _push_apart(centres, radii)
+        if not moved:
+            break
+    return centres - centres.mean(axis=0), radii
+
+
+def _spring_step(
+    centres: NDArray[np.float64], radii: NDArray[np.float64], pull: NDArray[np.float64], heat: float, *, last: bool
+) -> NDArray[np.float64]:
+    """One step of the springs, no longer than ``heat``; in the last steps islands make room for each other."""
+    apart = centres[:, None] - centres[None]
+    distance = np.maximum(np.linalg.norm(apart, axis=2), 1e-3)
+    touch = radii[:, None] + radii[None] + 0.3
+    push = touch**2 / distance**2
+    np.fill_diagonal(push, 0.0)
+    pulled = pull * distance / touch
+    force = ((push - pulled) / distance)[:, :, None] * apart
+    step = force.sum(axis=1) - 0.05 * centres
+    length = np.maximum(np.linalg.norm(step, axis=1), 1e-9)
+    moved: NDArray[np.float64] = centres + step / length[:, None] * np.minimum(length, heat)[:, None]
+    return _push_apart(moved, radii)[1] if last else moved
+
+
+def _push_apart(centres: NDArray[np.float64], radii: NDArray[np.float64]) -> tuple[bool, NDArray[np.float64]]:
+    """Push islands that overlap apart by half of what they overlap; says whether any did."""
+    apart = centres[:, None] - centres[None]
+    distance = np.linalg.norm(apart, axis=2)
+    over = radii[:, None] + radii[None] + 0.15 - distance
+    np.fill_diagonal(over, 0.0)
+    over = np.maximum(over, 0.0)
+    if over.max(initial=0.0) < 1e-3:
+        return False, centres
+    way = apart / np.maximum(distance, 1e-9)[:, :, None]
+    return True, centres + (0.3 * over[:, :, None] * way).sum(axis=1)
+
+
+def _links(cover: CliqueCover) -> NDArray[np.float64]:
+    """The number of edges between every two cliques, (n_cliques, n_cliques)."""
+    links = np.zeros((cover.n_cliques, cover.n_cliques))
+    edges = cover.owner[cover.graph.edges()]
+    np.add.at(links, (edges[:, 0], edges[:, 1]), 1.0)
+    links += links.T
+    np.fill_diagonal(links, 0.0)
+    return links
+
+
+def _clique_colours(cover: CliqueCover) -> list[int]:
+    """A colour for each clique that its linked cliques do not have, as far as colours go."""
+    links = _links(cover) > 0
+    chosen: list[int] = []
+    for clique in range(cover.n_cliques):
+        taken = [chosen[other] for other in np.flatnonzero(links[clique, :clique])]
+        used = np.bincount(chosen, minlength=len(COLOURS)) if chosen else np.zeros(len(COLOURS), dtype=np.int64)
+        near = np.bincount(taken, minlength=len(COLOURS)) if taken else np.zeros(len(COLOURS), dtype=np.int64)
+        chosen.append(min(range(len(COLOURS)), key=lambda colour: (near[colour], used[colour], colour)))
+    return chosen
+
+
+def _arm_places(cover: CliqueCover, centres: NDArray[np.float64], radii: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Arms on a ring inside their island, turned such that arms lie towards what they see elsewhere, (n_arms, 2)."""
+    places = centres[cover.owner].copy()
+    edges = cover.graph.edges()
+    outside = edges[cover.owner[edges[:, 0]] != cover.owner[edges[:, 1]]]
+    wish = np.zeros((cover.n_arms, 2))
+    for one, other in ((outside[:, 0], outside[:, 1]), (outside[:, 1], outside[:, 0])):
+        np.add.at(wish, one, centres[cover.owner[other]] - centres[cover.owner[one]])
+    for clique, arms in enumerate(cover.cliques):
+        if len(arms) == 1:
+            continue
+        angles = np.arctan2(wish[arms, 1], wish[arms, 0])
+        order = np.argsort(angles, kind="stable")
+        slots = 2.0 * np.pi * np.arange(len(arms)) / len(arms)
+        turn = np.angle(np.exp(1j * (angles[order] - slots)).sum())
+        ring = 0.72 * radii[clique] if len(arms) > 2 else 0.55 * radii[clique]
+        places[arms[order]] += ring * np.column_stack([np.cos(slots + turn), np.sin(slots + turn)])
+    return places
+
+
+def _write_names(ax: Axes, places: NDArray[np.float64], names: list[str], spot: float) -> None:
+    """Short names on the arms, longer ones below them."""
+    short = max(len(name) for name in names) <= NAME_LENGTH and spot >= 8.0
+    for name, (x, y) in zip(names, places.tolist(), strict=True):
+        if short:
+            ax.text(x, y, name, color="white", ha="center", va="center", fontsize=min(8.0, 0.55 * spot), zorder=5)
+        else:
+            below: dict[str, Any] = {
+                "textcoords": "offset points",
+                "ha": "center",
+                "va": "top",
+                "fontsize": 6.0,
+                "zorder": 5,
+            }
+            ax.annotate(name, (x, y), xytext=(0.0, -0.55 * spot), color="#222222", **below)
+
+
+def _title(cover: CliqueCover) -> str:
+    held = f"{counted(cover.n_arms, 'arm')} in {counted(cover.n_cliques, 'clique')}"
+    if cover.is_minimum:
+        return f"{held}, proved to be the fewest"
+    return held if cover.lower_bound is None else f"{held}, at least {cover.lower_bound:,} are needed"
 
 
 def clique_masses(ax: Axes, rounds: ArrayLike, masses: ArrayLike, names: Sequence[str]) -> Axes:
@@ -88,7 +232,9 @@ def clique_masses(ax: Axes, rounds: ArrayLike, masses: ArrayLike, names: Sequenc
     ['left', 'right']
     """
     times, shares = np.asarray(rounds), np.asarray(masses, dtype=np.float64)
-    areas = ax.stackplot(times, shares.T, colors=[clique_colour(k) for k in range(shares.shape[1])], linewidth=0)
+    areas = ax.stackplot(
+        times, shares.T, colors=[CATEGORIES[k % len(CATEGORIES)] for k in range(shares.shape[1])], linewidth=0
+    )
     tops = np.cumsum(shares, axis=1)
     for clique, (name, area) in enumerate(zip(names, areas, strict=True)):
         area.set_edgecolor("face")

@@ -8,33 +8,25 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.reporting.canvas import CATEGORIES, blank, house_style
-from allworlds.reporting.labels import EndLabel, label_ends
-from allworlds.reporting.lines import TheoryLine, theory_lines
-from allworlds.reporting.story import RaceSummary, short_titles
-from allworlds.reporting.styles import OURS, Style, learner_styles
+from allworlds.analysis.comparison import RaceSummary, WorstRatio
+from allworlds.foundation.specs import parse_spec
+from allworlds.reporting.canvas import CATEGORIES, OURS, blank, house_style, learner_styles
+from allworlds.reporting.curves import WIDE, curve_figure
+from allworlds.worlds import World
 from allworlds.worlds.nature import ALTERNATING, STATIONARY
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from allworlds.analysis.comparison import WorstRatio
-    from allworlds.analysis.runs import Runs
-    from allworlds.worlds import World
-
 GREYS = ("#C8C8C8", "#DEDEDE")
-WIDE = 10.0
-"""Inches, of every figure: a page gives all the same width, so that their letters have the same size."""
-ZOOM = 1000
-"""Logarithmic axes show the last three powers of ten of the rounds; before, all learners look alike."""
 
 
-def headline_figure(story: RaceSummary) -> Figure:
+def headline_figure(summary: RaceSummary) -> Figure:
     """Each learner's worst ratio as a bar, with the world in which it is reached."""
     with house_style():
-        figure = blank(WIDE, 1.0 + 0.42 * len(story.ratios))
-        ratio_bars(figure.subplots(), story.ratios, story.ours, short_titles(list(story.worlds)))
+        figure = blank(WIDE, 1.0 + 0.42 * len(summary.ratios))
+        ratio_bars(figure.subplots(), summary.ratios, summary.ours, short_titles(list(summary.worlds)))
     return figure
 
 
@@ -76,90 +68,19 @@ def ratio_bars(ax: Axes, ratios: Sequence[WorstRatio], ours: str, titles: Mappin
     return ax
 
 
-def regret_figure(story: RaceSummary, world: str) -> Figure:
-    """Regret over time in one world: linear left, both axes logarithmic right, names at the ends of the curves.
-
-    Where most regrets are not positive there is nothing to take logarithms of, and only the left panel is drawn.
-    """
-    styles = learner_styles(story.learners, story.ours, story.rivals)
-    runs = story.runs_in(world)
-    lines = theory_lines(story, world)
-    with house_style():
-        figure = blank(WIDE, max(4.0, 0.9 + 0.27 * (len(runs) + len(lines))))
-        both = has_logarithms(runs)
-        left, *right = figure.subplots(1, 2 if both else 1, squeeze=False)[0]
-        regret_curves(left, runs, styles)
-        left.set_xlim(0, story.horizon)
-        top = max(float(one.pseudo_regret.mean(axis=0).max()) for one in runs)
-        bottom = min(0.0, min(float(one.pseudo_regret.mean(axis=0).min()) for one in runs))
-        left.set_ylim(1.05 * bottom, 1.08 * max(top, 1.0))
-        left.set_xlabel("round")
-        left.set_ylabel("pseudo-regret (mean, 10–90 % band)")
-        left.ticklabel_format(style="plain")
-        if both:
-            log_log_regret(right[0], runs, styles, lines)
-        else:
-            label_ends(left, [EndLabel(float(one.final.mean()), one.learner, styles[one.learner]) for one in runs])
-    return figure
+def regret_figure(summary: RaceSummary, world: str) -> Figure:
+    """Regret over time in one world, with the lines of theory."""
+    styles = learner_styles(summary.learners, summary.ours, summary.rivals)
+    curves = {one.learner: (one.rounds, one.pseudo_regret) for one in summary.runs_in(world)}
+    return curve_figure(curves, styles, "pseudo-regret", summary.theory[world])
 
 
-def has_logarithms(runs: Sequence[Runs]) -> bool:
-    """Whether at least half of the learners end with a mean regret of one or more."""
-    return 2 * sum(float(one.final.mean()) >= 1.0 for one in runs) >= len(runs)
-
-
-def regret_curves(ax: Axes, runs: Sequence[Runs], styles: Mapping[str, Style]) -> Axes:
-    """A curve for each learner's mean, and a band from the tenth to the ninetieth percentile of its seeds."""
-    for order, one in enumerate(sorted(runs, key=lambda one: styles[one.learner].width)):
-        draw_curve(ax, one.rounds, one.pseudo_regret, styles[one.learner], order)
-    return plain_axes(ax)
-
-
-def draw_curve(ax: Axes, rounds: NDArray[np.int64], values: NDArray[np.float64], style: Style, order: int = 0) -> None:
-    """The mean of the seeds with its band; ``values`` is (S, R), and a larger ``order`` lies above."""
-    if len(values) > 1:
-        low, high = np.quantile(values, [0.1, 0.9], axis=0)
-        ax.fill_between(rounds, low, high, color=style.colour, alpha=0.14, linewidth=0, zorder=1)
-    mean = values.mean(axis=0)
-    ax.plot(rounds, mean, color=style.colour, linestyle=style.dashes, linewidth=style.width, zorder=2 + order)
-
-
-def plain_axes(ax: Axes) -> Axes:
-    """A faint grid, and no box."""
-    ax.grid(color="#E6E6E6", linewidth=0.6)
-    ax.set_axisbelow(True)
-    for side in ("top", "right"):
-        ax.spines[side].set_visible(False)
-    return ax
-
-
-def log_log_regret(ax: Axes, runs: Sequence[Runs], styles: Mapping[str, Style], lines: Sequence[TheoryLine]) -> Axes:
-    """The same curves on logarithmic axes, with what theory says and names at the right."""
-    regret_curves(ax, runs, styles)
-    rounds = runs[0].rounds
-    for line in lines:
-        ax.plot(rounds, line.values, color=line.style.colour, linestyle=line.style.dashes, linewidth=line.style.width)
-    finals = [float(one.final.mean()) for one in runs] + [float(line.values[-1]) for line in lines]
-    top = max([2.0, *(final for final in finals if np.isfinite(final))])
-    first = int(np.searchsorted(rounds, rounds[-1] / ZOOM))
-    early = [float(one.pseudo_regret.mean(axis=0)[first:].min()) for one in runs]
-    ax.set_xlim(float(rounds[first]), float(rounds[-1]) if first < len(rounds) - 1 else 2.0 * float(rounds[first]))
-    ax.set_ylim(max(1.0, 0.7 * min(early)), 1.5 * top)
-    ax.set_xscale("log")
-    ax.set_yscale("log")
-    ax.set_xlabel("round, log scale")
-    ends = [EndLabel(max(float(one.final.mean()), 1.0), one.learner, styles[one.learner]) for one in runs]
-    ends += [EndLabel(max(float(line.values[-1]), 1.0), line.text, line.style) for line in lines]
-    label_ends(ax, ends)
-    return ax
-
-
-def mass_figure(story: RaceSummary, columns: int = 3) -> Figure | None:
+def mass_figure(summary: RaceSummary, columns: int = 3) -> Figure | None:
     """How our learner divides its probability between the cliques, a panel a world; None without cliques."""
-    runs = [one for one in story.runs if one.learner == story.ours and one.clique_mass is not None]
-    if not runs or story.cover.n_cliques < 2:
+    runs = [one for one in summary.runs if one.learner == summary.ours and one.clique_mass is not None]
+    if not runs or summary.cover.n_cliques < 2:
         return None
-    titles = short_titles(list(story.worlds))
+    titles = short_titles(list(summary.worlds))
     rows = -(-len(runs) // columns)
     wide = min(columns, len(runs))
     with house_style():
@@ -171,8 +92,8 @@ def mass_figure(story: RaceSummary, columns: int = 3) -> Figure | None:
                 continue
             one = runs[number]
             assert one.clique_mass is not None
-            told = told_cliques(story, story.worlds[one.world], one.clique_mass)
-            mass_areas(ax, one.rounds, one.clique_mass, told)
+            named = named_cliques(summary, summary.worlds[one.world], one.clique_mass)
+            mass_areas(ax, one.rounds, one.clique_mass, named)
             ax.set_title(titles[one.world])
             ax.set_xlabel("round, log scale")
             if number % wide == 0:
@@ -180,15 +101,15 @@ def mass_figure(story: RaceSummary, columns: int = 3) -> Figure | None:
     return figure
 
 
-def told_cliques(story: RaceSummary, world: World, masses: NDArray[np.float64]) -> dict[int, str]:
+def named_cliques(summary: RaceSummary, world: World, masses: NDArray[np.float64]) -> dict[int, str]:
     """The cliques that get a colour and a name: the best arm's, or the largest where the best arm changes."""
     if world.nature.kind in (STATIONARY, ALTERNATING):
-        return {int(story.cover.owner[world.best_arm]): "best clique"}
+        return {int(summary.cover.owner[world.best_arm]): "best clique"}
     largest = np.argsort(-masses[len(masses) // 4 :].max(axis=0), kind="stable")[:5]
     return {int(k): f"clique {k}" for k in sorted(largest)}
 
 
-def mass_areas(ax: Axes, rounds: NDArray[np.int64], masses: NDArray[np.float64], told: Mapping[int, str]) -> Axes:
+def mass_areas(ax: Axes, rounds: NDArray[np.int64], masses: NDArray[np.float64], named: Mapping[int, str]) -> Axes:
     """Areas that add up to one: named cliques below in colour, the others above in greys; masses are (R, K).
 
     A legend below the axes names the colours.
@@ -198,14 +119,14 @@ def mass_areas(ax: Axes, rounds: NDArray[np.int64], masses: NDArray[np.float64],
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['good', 'the other clique']
     """
-    others = [k for k in range(masses.shape[1]) if k not in told]
-    colours = [CATEGORIES[n % len(CATEGORIES)] for n in range(len(told))]
+    others = [k for k in range(masses.shape[1]) if k not in named]
+    colours = [CATEGORIES[n % len(CATEGORIES)] for n in range(len(named))]
     colours += [GREYS[n % 2] for n in range(len(others))]
-    areas = ax.stackplot(rounds, masses[:, [*told, *others]].T, colors=colours, linewidth=0)
+    areas = ax.stackplot(rounds, masses[:, [*named, *others]].T, colors=colours, linewidth=0)
     ax.set_xscale("log")
     ax.set_xlim(rounds[0], rounds[-1] if len(rounds) > 1 else rounds[0] + 1)
     ax.set_ylim(0.0, 1.0)
-    names = list(told.values())
+    names = list(named.values())
     if others:
         names.append("the other clique" if len(others) == 1 else f"the other {len(others)} cliques")
     ax.legend(
@@ -218,3 +139,42 @@ def mass_areas(ax: Axes, rounds: NDArray[np.int64], masses: NDArray[np.float64],
         handlelength=1.0,
     )
     return ax
+
+
+def title_of(spec: str) -> str:
+    """A spec as a heading.
+
+    >>> title_of("constrained-adversary:gap=0.125,growth=1.6")
+    'Constrained adversary (gap 0.125, growth 1.6)'
+    >>> title_of("corrupted:attack=best-worst,budget=1000")
+    'Corrupted (attack best-worst, budget 1000)'
+    """
+    parsed = parse_spec(spec)
+    name = parsed.name.replace("-", " ").capitalize()
+    details = [str(value) for value in parsed.positional]
+    for key, value in parsed.options.items():
+        listed = "/".join(map(str, value)) if isinstance(value, tuple) else str(value)
+        details.append(f"{key.replace('_', ' ')} {listed if len(listed) <= 40 else listed[:37] + '…'}")
+    return f"{name} ({', '.join(details)})" if details else name
+
+
+def short_titles(specs: list[str]) -> dict[str, str]:
+    """Short names of worlds for figures, with only the options that tell worlds of one name apart.
+
+    >>> short_titles(["stochastic:gap=0.1", "stochastic:gap=0.2", "switching:gap=0.1"])["stochastic:gap=0.2"]
+    'stochastic, gap 0.2'
+    >>> short_titles(["stochastic:gap=0.1"])["stochastic:gap=0.1"]
+    'stochastic'
+    """
+    parsed = {spec: parse_spec(spec) for spec in specs}
+    titles = {}
+    for spec, one in parsed.items():
+        name = one.name.replace("-", " ")
+        same = [other for other in parsed.values() if other.name == one.name]
+        telling = [
+            f"{key} {value}"
+            for key, value in one.options.items()
+            if any(other.options.get(key) != value for other in same)
+        ]
+        titles[spec] = ", ".join([name, *telling])
+    return titles

@@ -1,1 +1,1 @@
-"""."""
+"""What the commands do, callable from Python too."""

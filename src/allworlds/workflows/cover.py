@@ -171,7 +171,7 @@ def what_it_is_worth(cover: CliqueCover, horizon: int) -> tuple[Worth, ...]:
 def write_files(cover: CliqueCover, folder: Path) -> tuple[Path, ...]:
     """Write ``cover.json`` and the picture into a folder, which is created if need be."""
     from allworlds.reporting.canvas import save
-    from allworlds.reporting.cover_picture import cover_picture
+    from allworlds.reporting.pictures import cover_picture
 
     open_folder(folder)
     figure = cover_picture(cover)

@@ -10,20 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from allworlds.analysis.comparison import Estimate, mean_interval
 from allworlds.analysis.slopes import Slope, doubling_slope, fitted, power_slope
-from allworlds.experiments.load import AXES, load_results
-from allworlds.experiments.parts import MEASURES
 from allworlds.foundation.errors import InvalidParameter
-
-if TYPE_CHECKING:
-    from allworlds.experiments.spec import Report
 
 Floats = NDArray[np.float64]
 Kind = Literal["power", "doubling", "plain", "names", "curves"]
@@ -31,6 +25,17 @@ Record = Mapping[str, Any]
 """What is known of one finished cell: a value for each column of the results at its last round."""
 Curve = tuple[NDArray[np.int64], Floats]
 """Recorded rounds (R,), and the values of all seeds there, (S, R)."""
+
+
+class PanelOptions(Protocol):
+    """What to arrange: the table ``[report]`` of an experiment."""
+
+    x: str
+    y: str
+    lines: str
+    panels: str | None
+    log: bool | Literal["x"]
+    theory_slope: float | dict[str, float] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,24 +97,14 @@ class Panel:
         return self.kind == "power" and any(line.base is not None for line in self.lines)
 
 
-def load_panels(folder: str | Path, report: Report) -> list[Panel]:
-    """The finished cells of a run, as ``report`` asks for them; an empty list where none is finished."""
-    table = load_results(folder, "arrow", final=True)
-    records: list[Record] = table.to_pylist()
-    if not records:
-        return []
-    _check_columns(report, table.column_names, folder)
-    curves = _curves(folder, report.y) if report.x == "round" else None
-    return arrange(records, report, curves)
+def arrange(records: Sequence[Record], report: PanelOptions, curves: Mapping[str, Curve] | None = None) -> list[Panel]:
+    """Panels from the records of finished cells; ``curves`` has each cell's values over rounds, (1, R).
 
-
-def arrange(records: Sequence[Record], report: Report, curves: Mapping[str, Curve] | None = None) -> list[Panel]:
-    """Panels from what is known of each finished cell; ``curves`` has each cell's values over rounds, (1, R).
-
-    >>> from allworlds.experiments.spec import Report
+    >>> from types import SimpleNamespace
     >>> facts = {"graph": "g", "world": "w", "learner": "a", "seed_number": 0}
     >>> records = [facts | {"horizon": t, "pseudo_regret": float(t) ** 0.5} for t in (100, 1000, 10_000)]
-    >>> (panel,) = arrange(records, Report(x="horizon"))
+    >>> options = dict(x="horizon", y="pseudo_regret", lines="learner", panels=None, log=True, theory_slope=None)
+    >>> (panel,) = arrange(records, SimpleNamespace(**options))
     >>> panel.kind, round(panel.lines[0].slope.value, 6)
     ('power', 0.5)
     """
@@ -129,10 +124,11 @@ def arrange(records: Sequence[Record], report: Report, curves: Mapping[str, Curv
     return panels
 
 
-def _check_columns(report: Report, known: Sequence[str], folder: str | Path) -> None:
+def check_columns(report: PanelOptions, known: Sequence[str], measures: Sequence[str], folder: object) -> None:
+    """Raise unless the options name columns of the results, and a measure as ``y``."""
     wanted = {"x": report.x, "lines": report.lines, "panels": report.panels, "y": report.y}
     for key, name in wanted.items():
-        choice = MEASURES if key == "y" else known
+        choice = measures if key == "y" else known
         if name is not None and name not in choice:
             raise InvalidParameter(
                 f"[report] {key} = '{name}', but the results have no such column; expected one of "
@@ -140,24 +136,12 @@ def _check_columns(report: Report, known: Sequence[str], folder: str | Path) -> 
             )
 
 
-def _curves(folder: str | Path, y: str) -> dict[str, Curve]:
-    """The recorded rounds and values of each cell; its rows lie together, in the order of rounds."""
-    table = load_results(folder, "arrow")
-    cells = table.column("cell").combine_chunks()
-    numbers = cells.indices.to_numpy()
-    borders = np.flatnonzero(np.diff(numbers)) + 1
-    rounds = np.split(table.column("round").to_numpy(), borders)
-    values = np.split(table.column(y).to_numpy(), borders)
-    names = [cells.dictionary[int(numbers[start])].as_py() for start in (0, *borders)]
-    return {name: (at, value[None]) for name, at, value in zip(names, rounds, values, strict=True)}
-
-
 def _place(record: Record, x: str) -> Any:
     value = record.get(x)
     return 0.0 if value is None and x == "budget" else value
 
 
-def _candidates(records: Sequence[Record], report: Report) -> list[str]:
+def _candidates(records: Sequence[Record], report: PanelOptions) -> list[str]:
     """Columns that may tell apart what would lie on one point."""
     along_world = report.x == "budget" or report.x.startswith("world.")
     options = {name for record in records for name in record if name.startswith("world.")} if along_world else set()
@@ -166,7 +150,7 @@ def _candidates(records: Sequence[Record], report: Report) -> list[str]:
 
 
 def _differs(records: Sequence[Record], name: str, keys: Sequence[str], x: str) -> bool:
-    """Whether records that agree in ``keys`` and ``x`` differ in ``name``; not to have it is no difference."""
+    """Whether records that agree in ``keys`` and ``x`` differ in ``name``; a record without it differs from none."""
     seen: dict[tuple[Any, ...], Any] = {}
     for record in records:
         if record.get(name) is None:
@@ -193,11 +177,13 @@ def _title(keys: Sequence[str], values: Sequence[Any]) -> str:
     words = []
     for key, value in zip(keys, values, strict=True):
         shown = f"{value:,}" if isinstance(value, int) else f"{value:g}" if isinstance(value, float) else str(value)
-        words.append(shown if key in AXES else f"{key.rpartition('.')[2].replace('_', ' ')} {shown}")
+        words.append(
+            shown if key in ("graph", "world", "learner") else f"{key.rpartition('.')[2].replace('_', ' ')} {shown}"
+        )
     return ", ".join(words)
 
 
-def _kind(records: Sequence[Record], report: Report) -> Kind:
+def _kind(records: Sequence[Record], report: PanelOptions) -> Kind:
     if report.x == "round":
         return "curves"
     places = [_place(record, report.x) for record in records]
@@ -212,7 +198,7 @@ def _line(
     name: str,
     records: Sequence[Record],
     kind: Kind,
-    report: Report,
+    report: PanelOptions,
     panel: Sequence[str],
     curves: Mapping[str, Curve] | None,
 ) -> Line:

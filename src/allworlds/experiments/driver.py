@@ -1,7 +1,7 @@
-"""The driver: hand out cells, keep what comes back, give up on nothing but what always fails.
+"""The driver: hand out cells, keep what comes back, and give up only on cells that always fail.
 
-It runs in one thread and is the only one that writes. Work is handed out in bundles and kept in bundles, and the two
-have nothing to do with each other: a part is written about once a second, whatever came back since.
+It runs in one thread and is the only writer. Cells are handed out in bundles; independently of these, a part with
+everything that has come back is written about once a second.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from allworlds.experiments.work import Outcome
 from allworlds.foundation.errors import RunStopped
 
 ATTEMPTS = 2
-"""How often a cell is tried in one start: cells are pure, so a third time would only lose time."""
+"""How often a cell is tried in one start; cells are pure, so a third attempt would fail too."""
 SHORTEST, LONGEST = 1.0, 10.0
 """Seconds between two parts, at the beginning and in a long run."""
 OFTEN = 0.5
-"""Seconds between two words on how far it is."""
+"""Seconds between progress messages."""
 GRACE = 2.0
 """Seconds that an interrupted run waits for what is nearly finished."""
 GUESS = 1e-5
@@ -35,7 +35,7 @@ MOST = 2000
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run is."""
+    """How much of a run is finished."""
 
     done: int
     failed: int
@@ -45,18 +45,18 @@ class Progress:
 
     @property
     def remaining(self) -> int:
-        """Neither finished nor given up."""
+        """Cells that are neither finished nor given up."""
         return self.total - self.done - self.failed
 
 
 @dataclass(frozen=True)
 class Listener:
-    """Who wants to know: nobody, unless told."""
+    """Callbacks for what happens in a run; each does nothing by default."""
 
     on_notice: Callable[[str], None] = lambda sentence: None
     on_progress: Callable[[Progress], None] = lambda progress: None
     on_kept: Callable[[Outcome], None] = lambda outcome: None
-    """A cell that ended, once that is on disk."""
+    """Called once an outcome is on disk."""
 
 
 class Interrupted(KeyboardInterrupt):
@@ -81,32 +81,28 @@ class Driver:
     failed: int = 0
     _todo: deque[Cell] = field(default_factory=deque)
     _alone: deque[Cell] = field(default_factory=deque)
-    """Cells whose bundle was lost: each goes by itself, so that the guilty one is found."""
+    """Cells whose bundle was lost: each is submitted by itself, to find the one to blame."""
     _suspects: deque[Cell] = field(default_factory=deque)
-    """Cells that were lost by themselves: each goes when nothing else is under way."""
+    """Cells that were lost by themselves: each is submitted when nothing else is under way."""
     _under_way: int = 0
     _tried: Counter[str] = field(default_factory=Counter)
     _unkept: list[Outcome] = field(default_factory=list)
     _started: float = field(default_factory=time.monotonic)
     _kept: float = field(default_factory=time.monotonic)
-    _told: float = 0.0
+    _published: float = 0.0
     _rounds: int = 0
     _rounds_left: int = 0
     _speed: dict[tuple[str, str], float] = field(default_factory=dict)
     """Seconds a round took, for each graph and learner."""
 
     def run(self, cells: Iterable[Cell]) -> None:
-        """Do ``cells``, the longest first; returns when all have ended, or raises with all kept that came back."""
+        """Play ``cells``, the longest first; an early end keeps everything that has come back."""
         self._todo.extend(sorted(cells, key=lambda cell: -cell.horizon))
         self._rounds_left = sum(cell.horizon for cell in self._todo)
         try:
-            self._tell()
+            self._publish()
             self._loop()
-        except KeyboardInterrupt:
-            self._hurry()
-            kept = sum(row.state == "done" for row in self.store.rows())
-            raise Interrupted(kept, self.total, self.store.folder) from None
-        except RunStopped:
+        except (KeyboardInterrupt, RunStopped):
             self._hurry()
             raise
 
@@ -123,8 +119,8 @@ class Driver:
             elapsed = time.monotonic() - self._started
             if time.monotonic() - self._kept >= min(max(SHORTEST, elapsed / 50), LONGEST):
                 self._keep()
-            elif time.monotonic() - self._told >= OFTEN:
-                self._tell()
+            elif time.monotonic() - self._published >= OFTEN:
+                self._publish()
             if self.fail_fast and self.failed:
                 break
         self._keep()
@@ -155,7 +151,7 @@ class Driver:
             self._suspects.append(cell)
             self._tried[cell.id] += 1
             return
-        self._end(Outcome(cell, None, None, 0.0, returned.lost))
+        self._end(Outcome(cell, None, 0.0, returned.lost))
 
     def _end(self, outcome: Outcome) -> None:
         cell = outcome.cell
@@ -177,17 +173,17 @@ class Driver:
             self.failed += 1
 
     def _keep(self) -> None:
-        """Write what has ended since the last time, and say so."""
+        """Write the outcomes since the last time, and report them."""
         outcomes, self._unkept = self._unkept, []
         if outcomes:
             self.store.keep(outcomes)
         for outcome in outcomes:
             self.listener.on_kept(outcome)
         self._kept = time.monotonic()
-        self._tell()
+        self._publish()
 
     def _hurry(self) -> None:
-        """Before leaving early: what ends within a moment is kept, too."""
+        """Before an early end: also keep what finishes within a moment."""
         until = time.monotonic() + GRACE
         self._todo.clear()
         self._alone.clear()
@@ -200,8 +196,8 @@ class Driver:
         with suppress(RunStopped):
             self._keep()
 
-    def _tell(self) -> None:
-        self._told = time.monotonic()
+    def _publish(self) -> None:
+        self._published = time.monotonic()
         elapsed = time.monotonic() - self._started
         speed = self._rounds / elapsed if self._rounds else None
         left = self._rounds_left / speed if speed else None

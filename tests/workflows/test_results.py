@@ -13,8 +13,9 @@ import allworlds as aw
 from allworlds.experiments.store import Store
 from allworlds.experiments.work import Outcome
 from allworlds.foundation.errors import InvalidParameter
-from allworlds.reporting.tables import number
-from allworlds.workflows.experiments import resume_experiment, run_experiment, write_report
+from allworlds.reporting.page import number
+from allworlds.workflows.experiments import resume_experiment, run_experiment
+from allworlds.workflows.results import write_report
 from html_pages import Page, assert_stands_alone
 
 pytestmark = pytest.mark.compiled
@@ -48,7 +49,7 @@ def finished(tmp_path_factory):
 
 
 def text_of(report):
-    return report.page.read_text(encoding="utf-8")
+    return report.report.read_text(encoding="utf-8")
 
 
 def test_the_page_nests_stands_alone_and_escapes_what_the_file_says(finished):
@@ -61,7 +62,7 @@ def test_the_page_nests_stands_alone_and_escapes_what_the_file_says(finished):
 
 def test_uniform_play_has_about_slope_one_that_of_least_squares_through_the_means(finished):
     _, report = finished
-    table = aw.load_results(report.page.parent, final=True)
+    table = aw.load_results(report.report.parent, final=True)
     means = table[table["learner"] == "uniform"].groupby("horizon")["pseudo_regret"].mean()
     expected = np.polyfit(np.log(means.index), np.log(means), 1)[0]
     slope = report.to_dict()["panels"][0]["lines"][0]["slope"]
@@ -77,7 +78,7 @@ def test_uniform_play_has_about_slope_one_that_of_least_squares_through_the_mean
 def test_the_tables_have_mean_interval_and_worst_seed_of_the_results(finished):
     _, report = finished
     cells = [data.strip() for data in Page(text_of(report)).texts]
-    table = aw.load_results(report.page.parent, final=True)
+    table = aw.load_results(report.report.parent, final=True)
     for _, group in table.groupby(["learner", "horizon"], observed=True):
         assert number(group["pseudo_regret"].mean()) in cells
         assert number(group["pseudo_regret"].max()) in cells
@@ -88,29 +89,29 @@ def test_figures_are_in_the_page_with_words_and_also_files(finished):
     figures = re.findall(r"<svg.*?</svg>", text_of(report), flags=re.DOTALL)
     assert len(figures) == 1
     assert "slope 1 of theory" in ET.fromstring(figures[0]).attrib["aria-label"]
-    names = {file.name for file in (report.page.parent / "figures").iterdir()}
+    names = {file.name for file in (report.report.parent / "figures").iterdir()}
     assert names == {"1-all.svg", "1-all.pdf"}
 
 
 def test_the_page_says_versions_machine_checksum_and_how_to_repeat_it(finished):
     file, report = finished
     text = "".join(Page(text_of(report)).texts)
-    description = json.loads((report.page.parent / "experiment.json").read_text(encoding="utf-8"))
+    description = json.loads((report.report.parent / "experiment.json").read_text(encoding="utf-8"))
     flat = " ".join(text.replace("\\\n", " ").split())
     for part in (
-        f"allworlds run {file} --out {report.page.parent}",
+        f"allworlds run {file} --out {report.report.parent}",
         f"numba {description['versions']['numba']}",
         description["machine"]["processor"],
         description["hash"],
     ):
         assert part in flat
-    with Store(report.page.parent, read_only=True) as store:
+    with Store(report.report.parent, read_only=True) as store:
         assert store.checksum() in flat
 
 
 def test_the_same_results_give_the_same_page(finished):
-    before = finished[1].page.read_bytes()
-    assert write_report(finished[1].page.parent).page.read_bytes() == before
+    before = finished[1].report.read_bytes()
+    assert write_report(finished[1].report.parent).report.read_bytes() == before
 
 
 def test_half_a_run_with_failures_says_how_much_is_there_and_what_failed(finished, tmp_path):
@@ -118,10 +119,10 @@ def test_half_a_run_with_failures_says_how_much_is_there_and_what_failed(finishe
     folder = tmp_path / "out"
     run_experiment(file, folder, changes=["grid.horizons=[50, 100]"], jobs=1)
     with Store(folder) as store:
-        row = store.rows()[0]
+        row = store.records()[0]
         store._base.execute("UPDATE cells SET state = 'waiting', part = NULL, checksum = NULL WHERE number <= 2")
         store._base.commit()
-        store.keep([Outcome(row.cell, None, None, 0.0, "MemoryError: <no room>\nmore", attempts=2)])
+        store.keep([Outcome(row.cell, None, 0.0, "MemoryError: <no room>\nmore", attempts=2)])
     report = write_report(folder)
     text = text_of(report)
     assert Page(text).stack == []

@@ -1,4 +1,4 @@
-"""The figures of the paper, axes in, axes out.
+"""The figure of the paper, axes in, axes out, and as a file.
 
 Figure 1 [EK21, Figure 1] asks whether the product of a Tsallis and a Shannon entropy is convex. It shows
 the smallest eigenvalue of the Hessian over two coordinates: without a shift it is negative near the axes,
@@ -7,11 +7,13 @@ with a shift of 1/4 it is positive everywhere.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from allworlds.reporting.canvas import blank, house_style
+from allworlds.foundation.errors import InvalidParameter
+from allworlds.reporting.canvas import blank, format_of, house_style, save
 from allworlds.theory.hessian import smallest_hessian_eigenvalue
 
 if TYPE_CHECKING:
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.colors import SymLogNorm
     from matplotlib.figure import Figure
 
+TITLES = {1: "the smallest Hessian eigenvalue of the Tsallis-Shannon entropy, without and with its shift"}
 COLOURS = "BrBG"  # brown below zero, green above: told apart with every kind of colour vision
 LIMIT = 3.0  # the eigenvalue grows like the mass to the power -3/2; colours stop here
 LINEAR = 0.03  # colours are linear up to here and logarithmic beyond, on both sides of zero
@@ -91,3 +94,21 @@ def figure_1(*, resolution: int = 400) -> Figure:
         bar.minorticks_off()
         bar.set_label("smallest eigenvalue of the Hessian")
     return figure
+
+
+def draw_figure(figure: int, out: str | Path | None = None) -> Path:
+    """Draw a figure of the paper by its number, and return the path of the file.
+
+    The suffix of ``out`` chooses the format: ``.png``, ``.svg`` or ``.pdf``. Without ``out`` the file is
+    ``figure<number>.png`` in the current folder. The same call gives the same bytes [EK21, Figure 1].
+
+    >>> import tempfile
+    >>> draw_figure(1, Path(tempfile.mkdtemp()) / "convexity.svg").name
+    'convexity.svg'
+    """
+    if figure not in TITLES:
+        known = "; ".join(f"{known}, {title}" for known, title in TITLES.items())
+        raise InvalidParameter(f"there is no figure {figure}; the paper has figure {known}")
+    path = Path(f"figure{figure}.png" if out is None else out)
+    format_of(path)  # raises before anything is drawn
+    return save(figure_1(), path)

@@ -20,8 +20,9 @@
     [report]                       # what to draw: for ``allworlds report``
     x = "horizon"
 
+``record_masses = true`` at the top also keeps each learner's clique masses and its bound on the regret so far.
 Graphs, worlds and learners are specs (:mod:`allworlds.foundation.specs`), or tables with a ``name``, its options by key
-and a ``label`` for people; ``{spec = "...", label = "..."}`` labels a spec. A key that is not known is refused.
+and a ``label`` for people; ``{spec = "...", label = "..."}`` labels a spec. An unknown key is an error.
 """
 
 from __future__ import annotations
@@ -54,9 +55,7 @@ class Named(_Model):
         if isinstance(value, str):
             value = {"spec": value}
         if not isinstance(value, dict):
-            raise InvalidParameter(
-                f"{value!r} came; expected a spec such as 'ucb-n' or a table {{name = \"...\", ...}}"
-            )
+            raise InvalidParameter(f"got {value!r}; expected a spec such as 'ucb-n' or a table {{name = \"...\", ...}}")
         table = dict(value)
         label = table.pop("label", None)
         if "spec" not in table:
@@ -69,7 +68,7 @@ class Named(_Model):
 
 
 def _from_table(table: dict[str, Any]) -> Spec:
-    """``{name = "stochastic", gap = 0.125}`` as a spec; what the grammar cannot write is refused."""
+    """``{name = "stochastic", gap = 0.125}`` as a spec; raises where the grammar cannot write it."""
     options = {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
     name = options.pop("name", None)
     if not isinstance(name, str):
@@ -94,7 +93,7 @@ def _as_numbers(value: Any) -> Any:
     if not isinstance(value, int) or isinstance(value, bool):
         return value
     if value < 0:
-        raise ValueError(f"{value} came; expected how many, or a list of seeds")
+        raise ValueError(f"got {value}; expected a number of seeds, or a list of them")
     return list(range(value))
 
 
@@ -124,7 +123,7 @@ class Single(_Model):
     seeds: Seeds
 
 
-class Report(_Model):
+class ReportOptions(_Model):
     """What ``allworlds report`` draws: ``y`` at the horizon against ``x``, a line for each of ``lines``."""
 
     x: str = "round"
@@ -154,9 +153,11 @@ class Experiment(_Model):
     question: str
     about: str = ""
     """More for people: where it comes from, what is expected."""
+    record_masses: bool = False
+    """Whether the clique masses and the regret bound of each run are kept with its results."""
     grid: list[Grid] = []
     cell: list[Single] = []
-    report: Report = Report()
+    report: ReportOptions = ReportOptions()
 
     @property
     def n_cells(self) -> int:
@@ -174,7 +175,7 @@ class Experiment(_Model):
     @classmethod
     def _check_name(cls, name: str) -> str:
         if not NAME.fullmatch(name):
-            raise InvalidParameter(f"{name!r} is no name; expected small letters, digits and hyphens")
+            raise InvalidParameter(f"{name!r} is not a name; expected small letters, digits and hyphens")
         return name
 
     @model_validator(mode="after")

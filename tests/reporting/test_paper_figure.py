@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+from allworlds.foundation.errors import InvalidParameter
 from allworlds.reporting.canvas import blank, house_style
-from allworlds.reporting.figures import LIMIT, eigenvalue_colours, figure_1, hessian_eigenvalue
+from allworlds.reporting.paper_figure import LIMIT, draw_figure, eigenvalue_colours, figure_1, hessian_eigenvalue
 
 
 def panel(alpha: float, resolution: int = 60):
@@ -66,3 +69,28 @@ def test_figure_1_has_two_panels_with_the_papers_shifts_and_one_colour_bar():
     assert (r"\alpha = 0$" in left.get_title(), r"\alpha = 0.25$" in right.get_title()) == (True, True)
     assert "eigenvalue" in bar.get_ylabel()
     assert left.get_xlim() == right.get_xlim() == (0.0, 1.0)
+
+
+@pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
+def test_the_same_call_gives_the_same_bytes(tmp_path, suffix):
+    first, second = (draw_figure(1, tmp_path / f"{name}.{suffix}").read_bytes() for name in "ab")
+    assert first == second
+    assert len(first) > 10_000
+
+
+def test_the_default_file_is_a_png_in_the_current_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert draw_figure(1) == Path("figure1.png")
+    assert (tmp_path / "figure1.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("number", [0, 2, -1])
+def test_other_numbers_are_refused_with_the_figures_that_exist(number):
+    with pytest.raises(InvalidParameter, match=f"no figure {number}; the paper has figure 1, the smallest"):
+        draw_figure(number)
+
+
+def test_a_format_that_is_not_drawn_is_refused_before_anything_is_written(tmp_path):
+    with pytest.raises(InvalidParameter, match=r"'\.gif'"):
+        draw_figure(1, tmp_path / "figure.gif")
+    assert list(tmp_path.iterdir()) == []

@@ -13,14 +13,10 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from allworlds.analysis.comparison import WorstRatio
 from allworlds.ftrl import sharp_alpha
-from allworlds.reporting.labels import spread
-from allworlds.reporting.lines import theory_lines
-from allworlds.reporting.race_figures import headline_figure, mass_figure, regret_figure
-from allworlds.reporting.report import draw_figures, make_page
-from allworlds.reporting.story import short_titles, title_of
-from allworlds.reporting.styles import learner_styles
-from allworlds.reporting.tables import number
-from allworlds.reporting.words import finding
+from allworlds.reporting.canvas import learner_styles, spread
+from allworlds.reporting.page import number
+from allworlds.reporting.race_figures import headline_figure, mass_figure, regret_figure, short_titles, title_of
+from allworlds.reporting.race_report import draw_figures, finding, make_page
 from allworlds.workflows.race import Race, run_race
 from html_pages import Page, assert_stands_alone
 
@@ -38,7 +34,7 @@ RACE = Race(
 @pytest.fixture(scope="module")
 def told(tmp_path_factory):
     out = tmp_path_factory.mktemp("report")
-    return run_race(RACE, out), out
+    return run_race(**vars(RACE), out=out), out
 
 
 @pytest.fixture(scope="module")
@@ -85,59 +81,59 @@ def test_the_tables_show_the_numbers_of_the_race(told, text):
 def test_the_page_says_how_to_repeat_it_and_why_the_papers_constants_are_slow(told, text):
     result, _ = told
     flat = " ".join("".join(Page(text).texts).replace("\\\n", " ").split())
-    assert result.story.command in flat
-    for part in ("0 to 1", f"numba {result.story.versions['numba']}", "Why the paper's constants are slow"):
+    assert result.summary.command in flat
+    for part in ("0 to 1", f"numba {result.summary.versions['numba']}", "Why the paper's constants are slow"):
         assert part in flat
 
 
 def test_text_from_outside_is_escaped(told):
     result, _ = told
-    story = replace(result.story, machine="<script>alert(1)</script> & co")
-    page = make_page(story, dict.fromkeys(draw_figures(story), "<svg></svg>"))
+    summary = replace(result.summary, machine="<script>alert(1)</script> & co")
+    page = make_page(summary, dict.fromkeys(draw_figures(summary), "<svg></svg>"))
     assert "<script>" not in page
     assert "&lt;script&gt;alert(1)&lt;/script&gt; &amp; co" in page
 
 
 def test_a_single_seed_and_a_graph_of_one_clique_make_a_page_too(tmp_path):
-    race = Race("full-information:4", ("stochastic:gap=0.5",), ("tsallis-shannon",), horizon=1, seeds=1)
-    page = run_race(race, tmp_path).report.read_text(encoding="utf-8")
+    options = {"worlds": ["stochastic:gap=0.5"], "learners": ["tsallis-shannon"], "horizon": 1, "seeds": 1}
+    page = run_race("full-information:4", **options, out=tmp_path).report.read_text(encoding="utf-8")
     assert Page(page).stack == []
     assert "1 learner, 1 world, 1 round, 1 seed; graph full-information:4: 4 arms in 1 clique, 6 edges" in page
     assert "mean of 1 seed." in page
 
 
-def with_regret(story, change):
-    """The story as if every regret were changed so, without ratios."""
-    runs = tuple(replace(one, pseudo_regret=change(one.pseudo_regret)) for one in story.runs)
-    rows = tuple(replace(row, ratio=None) for row in story.standings)
-    ratios = tuple(replace(row, ratio=None, world=None) for row in story.ratios)
-    return replace(story, runs=runs, standings=rows, ratios=ratios)
+def with_regret(summary, change):
+    """The summary as if every regret were changed so, without ratios."""
+    runs = tuple(replace(one, pseudo_regret=change(one.pseudo_regret)) for one in summary.runs)
+    rows = tuple(replace(row, ratio=None) for row in summary.standings)
+    ratios = tuple(replace(row, ratio=None, world=None) for row in summary.ratios)
+    return replace(summary, runs=runs, standings=rows, ratios=ratios)
 
 
 def test_without_ratios_there_is_no_headline_and_no_logarithm_of_what_is_not_positive(told):
-    story = with_regret(told[0].story, lambda regret: -regret - 1.0)
-    figures = draw_figures(story)
+    summary = with_regret(told[0].summary, lambda regret: -np.abs(regret) - 1.0)
+    figures = draw_figures(summary)
     assert "headline" not in figures
-    page = make_page(story, dict.fromkeys(figures, "<svg></svg>"))
+    page = make_page(summary, dict.fromkeys(figures, "<svg></svg>"))
     assert Page(page).stack == []
     assert "short bar" not in page
     assert "Ratios by world" not in page
     assert "logarithmic axes" not in page
     for world in RACE.worlds:
-        (ax,) = regret_figure(story, world).axes
+        (ax,) = regret_figure(summary, world).axes
         assert ax.get_yscale() == "linear"
         assert {text.get_text() for text in ax.texts} == set(RACE.learners)
 
 
 def test_all_figures_are_equally_wide_so_that_their_letters_are_equally_large(told):
-    story = told[0].story
-    alone = replace(story, runs=tuple(story.runs_in(RACE.worlds[0])))
-    widths = {figure.get_figwidth() for figure in (*draw_figures(story).values(), mass_figure(alone))}
+    summary = told[0].summary
+    alone = replace(summary, runs=tuple(summary.runs_in(RACE.worlds[0])))
+    widths = {figure.get_figwidth() for figure in (*draw_figures(summary).values(), mass_figure(alone))}
     assert len(widths) == 1
 
 
 def test_the_legend_of_the_masses_has_the_colours_of_the_areas_inside_the_figure(told):
-    figure = mass_figure(told[0].story)
+    figure = mass_figure(told[0].summary)
     renderer = drawn(figure)
     for ax in [ax for ax in figure.axes if ax.get_legend() is not None]:
         legend = ax.get_legend()
@@ -155,39 +151,39 @@ def drawn(figure):
     return canvas.get_renderer()
 
 
-def with_ratios(story, *rows):
-    return replace(story, ratios=tuple(WorstRatio(name, ratio, RACE.worlds[0], True) for name, ratio in rows))
+def with_ratios(summary, *rows):
+    return replace(summary, ratios=tuple(WorstRatio(name, ratio, RACE.worlds[0], True) for name, ratio in rows))
 
 
 def test_the_finding_is_honest_whoever_wins(told):
-    story = told[0].story
-    ahead = finding(with_ratios(story, ("tsallis-shannon", 1.2), ("ucb-n", 4.0)))
+    summary = told[0].summary
+    ahead = finding(with_ratios(summary, ("tsallis-shannon", 1.2), ("ucb-n", 4.0)))
     assert "at most 1.20 times" in ahead
     assert "at least 4.0 times the regret of the best" in ahead
-    behind = finding(with_ratios(story, ("ucb-n", 1.1), ("tsallis-shannon", 3.3)))
+    behind = finding(with_ratios(summary, ("ucb-n", 1.1), ("tsallis-shannon", 3.3)))
     assert "at most 3.30 times" in behind
     assert "ucb-n does better: at most 1.10 times" in behind
-    assert "least regret" in finding(with_ratios(story, ("tsallis-shannon", 1.0), ("ucb-n", 4.0)))
+    assert "least regret" in finding(with_ratios(summary, ("tsallis-shannon", 1.0), ("ucb-n", 4.0)))
 
 
 def test_the_finding_counts_only_worlds_that_have_ratios(told):
-    story = told[0].story
-    hollow = tuple(replace(row, ratio=None) if row.world == "random" else row for row in story.standings)
-    assert "the 3 worlds of this race that have ratios" in finding(replace(story, standings=hollow))
+    summary = told[0].summary
+    hollow = tuple(replace(row, ratio=None) if row.world == "random" else row for row in summary.standings)
+    assert "the 3 worlds of this race that have ratios" in finding(replace(summary, standings=hollow))
 
 
 def test_bound_lines_are_drawn_only_where_they_say_something(told):
-    story = told[0].story
+    summary = told[0].summary
     for world in RACE.worlds:
-        for line in theory_lines(story, world):
-            rounds = story.runs_in(world)[0].rounds
+        for line in summary.theory[world]:
+            rounds = summary.runs_in(world)[0].rounds
             drawn = np.isfinite(line.values)
             assert np.all(line.values[drawn] < rounds[drawn])
-    assert [line.text for line in theory_lines(story, RACE.worlds[0])][-1].endswith("asymptotic limit")
+    assert [line.text for line in summary.theory[RACE.worlds[0]]][-1].endswith("asymptotic limit")
 
 
 def test_a_corrupted_world_has_the_proved_bound_and_no_lower_line(told):
-    line, *others = theory_lines(told[0].story, RACE.worlds[2])
+    line, *others = told[0].summary.theory[RACE.worlds[2]]
     assert [other.text for other in others] in ([], ["bound on our expected regret so far"])
     # Theorem B (ii) of docs/sharp_constants.md by hand, for two cliques of three arms
     promised = np.sqrt(300) * (np.sqrt(2) * (sharp_alpha(3) + np.log(3)) + 5.21 * np.sqrt(2)) + 9 * np.log(300) + 1
@@ -196,7 +192,7 @@ def test_a_corrupted_world_has_the_proved_bound_and_no_lower_line(told):
 
 @pytest.mark.parametrize("world", RACE.worlds)
 def test_nothing_in_a_figure_of_regret_is_cut_off_and_no_name_lies_on_another(told, world):
-    figure = regret_figure(told[0].story, world)
+    figure = regret_figure(told[0].summary, world)
     renderer = drawn(figure)
     page = figure.bbox
     names = [text.get_window_extent(renderer) for text in figure.axes[1].texts]
@@ -211,8 +207,8 @@ def test_nothing_in_a_figure_of_regret_is_cut_off_and_no_name_lies_on_another(to
 
 
 def test_the_longest_bar_keeps_its_words_inside_the_figure(told):
-    story = with_ratios(told[0].story, ("tsallis-shannon", 1.0), ("ucb-n", 900.0))
-    figure = headline_figure(story)
+    summary = with_ratios(told[0].summary, ("tsallis-shannon", 1.0), ("ucb-n", 900.0))
+    figure = headline_figure(summary)
     renderer = drawn(figure)
     assert all(text.get_window_extent(renderer).x1 <= figure.bbox.x1 for text in figure.axes[0].texts)
 

@@ -7,8 +7,8 @@ from collections import Counter
 import pytest
 
 from allworlds.experiments import work
+from allworlds.experiments.driver import Driver, Listener
 from allworlds.experiments.executors import Returned
-from allworlds.experiments.run import Driver, Interrupted, Listener
 from allworlds.experiments.store import Store, new_folder
 from allworlds.experiments.work import play_cell
 from allworlds.foundation.errors import RunStopped
@@ -23,8 +23,8 @@ class Fake:
 
     name, goal, width = "a fake", 0.002, 2
 
-    def __init__(self, workshop, deadly=(), stop_after=10**9, error=None):
-        self.workshop, self.deadly, self.left, self.error = workshop, set(deadly), stop_after, error
+    def __init__(self, cache, deadly=(), stop_after=10**9, error=None):
+        self.cache, self.deadly, self.left, self.error = cache, set(deadly), stop_after, error
         self.begun, self.done, self.bundles = Counter(), [], []
 
     def warm_up(self, cells, on_notice):
@@ -34,7 +34,7 @@ class Fake:
         self.begun.update(cell.id for cell in bundle)
         self.bundles.append(len(bundle))
         lost = "it died" if any(cell.id in self.deadly for cell in bundle) else None
-        outcomes = [] if lost else [play_cell(cell, self.workshop) for cell in bundle]
+        outcomes = [] if lost else [play_cell(cell, self.cache) for cell in bundle]
         self.done.append(Returned(bundle, outcomes, lost))
 
     def collect(self, timeout):
@@ -63,7 +63,7 @@ class Crowded(Fake):
 
 def test_who_was_lost_beside_a_deadly_cell_is_tried_by_itself_and_finished(plan, tmp_path):
     guilty = plan.cells[5].id
-    executor = Crowded(plan.workshop, [guilty])
+    executor = Crowded(plan.cache, [guilty])
     executor.goal = 0.0  # two cells under way at a time
     assert drive(plan, tmp_path / "out", executor) == {"done": 11, "failed": 1}
     assert executor.begun[guilty] == 2
@@ -81,13 +81,13 @@ def drive(plan, folder, executor, **options):
         try:
             Driver(store, executor, Listener(), len(plan.cells), 0, **options).run(plan.cells)
         finally:
-            states = Counter(row.state for row in store.rows())
+            states = Counter(row.state for row in store.records())
     return states
 
 
 def test_a_cell_whose_workers_die_is_found_among_its_neighbours_and_given_up(plan, tmp_path):
     guilty = plan.cells[4].id
-    executor = Fake(plan.workshop, deadly=[guilty])
+    executor = Fake(plan.cache, deadly=[guilty])
     executor.goal = 1e9
     assert drive(plan, tmp_path / "out", executor) == {"done": 11, "failed": 1}
     assert executor.bundles == [12] + [1] * 13
@@ -95,11 +95,11 @@ def test_a_cell_whose_workers_die_is_found_among_its_neighbours_and_given_up(pla
 
 
 def test_bundles_hold_about_as_much_work_as_the_executor_wants(plan, tmp_path):
-    executor = Fake(plan.workshop)
+    executor = Fake(plan.cache)
     executor.goal = 0.0
     drive(plan, tmp_path / "one", executor)
     assert set(executor.bundles) == {1}
-    executor = Fake(plan.workshop)
+    executor = Fake(plan.cache)
     executor.goal = 1e9
     drive(plan, tmp_path / "all", executor)
     assert executor.bundles == [12]
@@ -107,12 +107,12 @@ def test_bundles_hold_about_as_much_work_as_the_executor_wants(plan, tmp_path):
 
 @pytest.mark.parametrize("error", [RunStopped("the cluster is gone"), KeyboardInterrupt()])
 def test_what_came_back_before_an_early_end_is_kept(plan, tmp_path, error):
-    executor = Fake(plan.workshop, stop_after=2, error=error)
+    executor = Fake(plan.cache, stop_after=2, error=error)
     executor.goal = 0.0
-    with pytest.raises((RunStopped, Interrupted)):
+    with pytest.raises((RunStopped, KeyboardInterrupt)):
         drive(plan, tmp_path / "out", executor)
     with Store(tmp_path / "out", read_only=True) as store:
-        done = sum(row.state == "done" for row in store.rows())
+        done = sum(row.state == "done" for row in store.records())
     assert done == (4 if isinstance(error, RunStopped) else 6)  # pairs; after Ctrl-C, what is under way may still end
 
 
@@ -136,7 +136,7 @@ def test_cells_that_fail_are_tried_twice_reported_and_do_not_stop_the_others(tmp
     assert (summary.done, summary.failed, summary.complete) == (6, 6, False)
     assert set(tried.values()) == {2}
     with Store(tmp_path / "out", read_only=True) as store:
-        errors = [row.error for row in store.rows() if row.state == "failed"]
+        errors = [row.error for row in store.records() if row.state == "failed"]
     assert all(error.startswith("MemoryError: no room\n") for error in errors)
     assert run_experiment(tmp_path / "small.toml", tmp_path / "out").complete
 

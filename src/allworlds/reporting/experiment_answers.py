@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from allworlds.analysis.comparison import LEAST_REGRET
+from allworlds.analysis.panels import Line, Panel
 from allworlds.analysis.slopes import LEAST_POINTS, Slope
-from allworlds.experiments.panels import Line, Panel
-from allworlds.reporting.tables import between, number
-from allworlds.reporting.words import counted
+from allworlds.reporting.page import between, counted, number
 
 AXES = {"horizon": "horizon T", "n_cliques": "number of cliques K", "budget": "corruption budget C", "n_arms": "arms N"}
 LETTERS = {"horizon": "T", "n_cliques": "K", "budget": "C", "n_arms": "N"}
@@ -59,42 +58,42 @@ class ExperimentSummary:
         return MEASURED.get(self.y, self.y)
 
 
-def how_much(sweep: ExperimentSummary) -> str:
+def how_much(summary: ExperimentSummary) -> str:
     """How much of the run is there."""
-    if sweep.done == sweep.total:
-        return f"all {counted(sweep.total, 'cell')} are finished"
-    left = sweep.total - sweep.done - len(sweep.failures)
-    failed = f", {len(sweep.failures)} failed" if sweep.failures else ""
-    return f"{sweep.done:,} of {counted(sweep.total, 'cell')} are finished{failed}, {left:,} to go"
+    if summary.done == summary.total:
+        return f"all {counted(summary.total, 'cell')} are finished"
+    left = summary.total - summary.done - len(summary.failures)
+    failed = f", {len(summary.failures)} failed" if summary.failures else ""
+    return f"{summary.done:,} of {counted(summary.total, 'cell')} are finished{failed}, {left:,} to go"
 
 
-def answers(sweep: ExperimentSummary) -> list[str]:
+def answers(summary: ExperimentSummary) -> list[str]:
     """A sentence for each panel and one over all where learners are ranked in several; about what is finished."""
-    if not sweep.panels:
+    if not summary.panels:
         return ["No cell is finished yet, so there is no answer."]
-    over_all = _over_all(sweep.panels) if all(p.kind in ("curves", "names") for p in sweep.panels) else None
-    ranked = all(panel.kind == "curves" for panel in sweep.panels)
-    if over_all is not None and (ranked or _one_line_a_name(sweep.panels)):
+    over_all = _over_all(summary.panels) if all(p.kind in ("curves", "names") for p in summary.panels) else None
+    ranked = all(panel.kind == "curves" for panel in summary.panels)
+    if over_all is not None and (ranked or _one_line_a_name(summary.panels)):
         return [over_all]
-    return [panel_answer(sweep, panel) for panel in sweep.panels]
+    return [panel_answer(summary, panel) for panel in summary.panels]
 
 
-def panel_answer(sweep: ExperimentSummary, panel: Panel) -> str:
+def panel_answer(summary: ExperimentSummary, panel: Panel) -> str:
     """What one panel says, first of all about its first line."""
-    said = _said(sweep, panel)
+    said = _said(summary, panel)
     return f"In “{panel.name}”, {said}" if panel.name else said[0].upper() + said[1:]
 
 
-def _said(sweep: ExperimentSummary, panel: Panel) -> str:
+def _said(summary: ExperimentSummary, panel: Panel) -> str:
     first = panel.lines[0]
     if panel.kind == "power":
-        return _power(sweep, first)
+        return _power(summary, first)
     if panel.kind == "doubling":
-        return _doubling(sweep, first)
+        return _doubling(summary, first)
     if panel.kind == "curves" or all(len(line.points) == 1 for line in panel.lines):
-        return _ranks(sweep, panel)
+        return _ranks(summary, panel)
     shown = "; ".join(f"{number(p.mean.mean)} ({between(p.mean)}) at {place_text(p.x)}" for p in first.points)
-    return f"the mean {sweep.measured} of {first.name} is {shown}."
+    return f"the mean {summary.measured} of {first.name} is {shown}."
 
 
 def slope_text(slope: Slope | None, digits: int = 2) -> str:
@@ -135,12 +134,16 @@ def which_slope(panel: Panel, letter: str) -> str:
     return f"the excess over {letter} = 0" if panel.of_excess else "the mean itself"
 
 
-def _power(sweep: ExperimentSummary, line: Line) -> str:
-    of = f"the excess of {line.name} over {sweep.letter} = 0" if line.base else f"the {sweep.measured} of {line.name}"
+def _power(summary: ExperimentSummary, line: Line) -> str:
+    of = (
+        f"the excess of {line.name} over {summary.letter} = 0"
+        if line.base
+        else f"the {summary.measured} of {line.name}"
+    )
     slope = line.slope
     if slope is None:
         return f"{of} is positive at fewer than {LEAST_POINTS} points, so there is no slope{_raw(line)}."
-    said = f"{of} grows with {sweep.letter} with slope {_slope_said(slope)} on logarithmic axes"
+    said = f"{of} grows with {summary.letter} with slope {_slope_said(slope)} on logarithmic axes"
     if line.theory == 0.0 and line.late is not None:
         low, high = float(line.points[-2].x), float(line.points[-1].x)
         said += f", and {_slope_said(line.late)} from {low:,.0f} to {high:,.0f}; theory says a logarithm, whose slope "
@@ -156,7 +159,9 @@ def _bent(line: Line) -> str:
     """A warning where the points do not lie on a line: two intervals or more miss it."""
     if line.missed is None or line.missed < 2:
         return ""
-    return f"; the intervals of {line.missed} of {len(line.points)} points miss the line, so this is no clean power law"
+    return (
+        f"; the intervals of {line.missed} of {len(line.points)} points miss the line, so this is not a clean power law"
+    )
 
 
 def _raw(line: Line) -> str:
@@ -166,16 +171,16 @@ def _raw(line: Line) -> str:
     return f"; without subtracting the {at_zero} at 0, the slope is {_slope_said(line.raw)}"
 
 
-def _doubling(sweep: ExperimentSummary, line: Line) -> str:
+def _doubling(summary: ExperimentSummary, line: Line) -> str:
     if line.slope is None:
-        return f"the {sweep.measured} of {line.name} has fewer than {LEAST_POINTS} points, so there is no slope."
+        return f"the {summary.measured} of {line.name} has fewer than {LEAST_POINTS} points, so there is no slope."
     ends = [f"{number(point.mean.mean)} at {place_text(point.x)}" for point in (line.points[0], line.points[-1])]
     missed = (
         "" if line.missed is None else f"; the intervals of {line.missed} of {len(line.points)} points miss the line"
     )
     return (
-        f"the {sweep.measured} of {line.name} grows by {_slope_said(line.slope, 1)} with every doubling of the "
-        f"{sweep.letter}, from {ends[0]} to {ends[1]}{missed}."
+        f"the {summary.measured} of {line.name} grows by {_slope_said(line.slope, 1)} with every doubling of the "
+        f"{summary.letter}, from {ends[0]} to {ends[1]}{missed}."
     )
 
 
@@ -188,10 +193,10 @@ def place_text(x: float | str) -> str:
     return x if isinstance(x, str) else f"{x:,.0f}" if x == round(x) else f"{x:g}"
 
 
-def _ranks(sweep: ExperimentSummary, panel: Panel) -> str:
+def _ranks(summary: ExperimentSummary, panel: Panel) -> str:
     ranked = sorted(panel.lines, key=lambda line: line.points[-1].mean.mean)
     least, most = ranked[0], ranked[-1]
-    said = f"{least.name} has the least mean {sweep.measured}, {_with_interval(least)}"
+    said = f"{least.name} has the least mean {summary.measured}, {_with_interval(least)}"
     return f"{said}." if len(ranked) == 1 else f"{said}; {most.name} the most, {_with_interval(most)}."
 
 
@@ -220,4 +225,4 @@ def _over_all(panels: Sequence[Panel]) -> str | None:
     said = f"Over {compared} settings, {order[0]} has at most {worst[order[0]][0]:.2f} times the least mean regret"
     if len(order) > 2:
         said += f", {order[1]} {worst[order[1]][0]:.2f} times"
-    return f"{said}; the most, {worst[order[-1]][0]:.1f} times, has {order[-1]} ({worst[order[-1]][1]})."
+    return f"{said}; {order[-1]} has the highest ratio, {worst[order[-1]][0]:.1f} ({worst[order[-1]][1]})."

@@ -1,0 +1,129 @@
+"""What all commands share: errors as sentences, progress on stderr, tables and JSON lines."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Annotated
+
+import typer
+
+from allworlds.foundation.errors import AllWorldsError
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")]
+OnProgress = Callable[[int, int, str], None]
+NARROW = 120
+"""Columns; below, a table would squeeze its cells."""
+EXAMPLE = "for example"
+
+
+@contextmanager
+def error_boundary() -> Iterator[None]:
+    """Turn our own errors and a lack of memory into one sentence and exit code 2, Ctrl-C into exit code 130.
+
+    An error that is not ours is a defect of the package and keeps its traceback.
+    """
+    try:
+        yield
+    except AllWorldsError as error:
+        typer.echo(f"error: {error}", err=True)
+        raise typer.Exit(2) from None
+    except MemoryError as error:
+        typer.echo(f"error: not enough memory, try something smaller; {error}".rstrip("; "), err=True)
+        raise typer.Exit(2) from None
+    except KeyboardInterrupt:
+        typer.echo("interrupted before the end", err=True)
+        raise typer.Exit(130) from None
+
+
+@contextmanager
+def progress(*, hidden: bool = False, plainly: str | None = None) -> Iterator[OnProgress | None]:
+    """Show a bar on the terminal's stderr; yields ``on_progress(done, total, what)``.
+
+    Where stderr is not a terminal nothing is shown, or plain lines if ``plainly`` names what they count.
+    """
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    screen = Console(stderr=True)
+    if hidden or not screen.is_terminal:
+        yield None if hidden or plainly is None else plain_lines(plainly)
+        return
+    columns = (BarColumn(bar_width=24), MofNCompleteColumn(), TextColumn("{task.description}", markup=False))
+    bar = Progress(*columns, console=screen, transient=True, redirect_stdout=False)
+    task = bar.add_task("", total=None)
+
+    def on_progress(done: int, total: int, what: str) -> None:
+        bar.start()  # with the first call, so that earlier notices stand on lines of their own
+        bar.update(task, completed=done, total=total, description=what)
+
+    try:
+        yield on_progress
+    finally:
+        bar.stop()
+
+
+def plain_lines(things: str) -> OnProgress:
+    """A callback that writes a line whenever another tenth is finished: ``36 of 360 cells, 40 s``."""
+    started = time.monotonic()
+    told: int | None = None
+
+    def on_progress(done: int, total: int, what: str) -> None:
+        nonlocal told
+        tenth = 10 * done // total
+        if told is not None and tenth > told:
+            typer.echo(f"{done} of {total} {things}, {time.monotonic() - started:.0f} s", err=True)
+        told = tenth
+
+    return on_progress
+
+
+def duration(seconds: float) -> str:
+    """A span of time for people.
+
+    >>> duration(42), duration(600), duration(40_000)
+    ('42 s', '10 min', '11 h')
+    """
+    unit, name = (1.0, "s") if seconds < 100.0 else (60.0, "min") if seconds < 6000.0 else (3600.0, "h")
+    return f"{seconds / unit:.0f} {name}"
+
+
+def print_json(rows: Sequence[Mapping[str, object]]) -> None:
+    """Print one JSON object a line."""
+    for row in rows:
+        typer.echo(json.dumps(row))
+
+
+def print_rows(titles: Sequence[str], rows: Sequence[Sequence[str]], narrow: int = NARROW) -> None:
+    """Print a table, or a list where the screen is narrow; an example is never broken, so that it can be copied."""
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    screen = Console(highlight=False)
+    if screen.width < narrow:
+        _print_list(screen.width, titles, rows)
+        return
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
+    for number, title in enumerate(titles):
+        table.add_column(title, overflow="fold", no_wrap=number == 0 or title == EXAMPLE)
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    screen.print(table)
+
+
+def _print_list(width: int, titles: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Each name in bold, and below it, indented, what there is to say; examples on lines of their own."""
+    import textwrap
+
+    facts = [title for title in titles[1:] if title != EXAMPLE]
+    for row in rows:
+        cells = dict(zip(titles, row, strict=True))
+        typer.secho(row[0], bold=True)
+        said = [cells[title] if len(facts) == 1 else f"{title}: {cells[title]}" for title in facts]
+        typer.echo(textwrap.fill("; ".join(said), max(width, 30), initial_indent="    ", subsequent_indent="    "))
+        if EXAMPLE in cells:
+            typer.echo(f"    {cells[EXAMPLE]}")

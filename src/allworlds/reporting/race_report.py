@@ -1,0 +1,290 @@
+"""The page of a race: what was found, in sentences, figures and tables, and how to repeat it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from allworlds.analysis.comparison import RaceSummary, Standing
+from allworlds.covers import CliqueCover
+from allworlds.foundation.specs import parse_spec
+from allworlds.ftrl import Constants
+from allworlds.reporting.curves import has_logarithms
+from allworlds.reporting.page import (
+    between,
+    broken_lines,
+    counted,
+    fact_list,
+    figure_element,
+    number,
+    save_figures,
+    table,
+    whole_page,
+    write_page,
+)
+from allworlds.reporting.race_figures import headline_figure, mass_figure, regret_figure, short_titles, title_of
+from allworlds.worlds.by_name import WORLDS
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+ATTACKS = {
+    "flip": "All losses of the first rounds are turned round.",
+    "best-worst": "The best arm loses 1 in every round until the budget is spent.",
+    "decoy-best": "A bad arm loses 0 in every round until the budget is spent.",
+    "spread": "The best arm loses 1 in some rounds, evenly over the whole run.",
+    "periodic": "The best arm loses 1 in every second stretch of rounds until the budget is spent.",
+    "all-worst": "Every arm loses 1 until the budget is spent: it misleads rules that trust averages.",
+}
+NO_RATIO = "The best regret here is about zero or below, so there are no ratios: read the table."
+NEAR, FAR = 1.5, 3.0
+"""Ratios up to the first are shaded as good, from the second on as bad."""
+PAPER = "tsallis-shannon-paper"
+ABOUT_REGRET = (
+    "<p><b>Regret</b> is what a learner lost in mean beyond the best single arm in hindsight; less is better. "
+    "All learners meet the same losses with the same seed. Under corruption, regret counts the losses as "
+    "they were played; the tables also show it on the clean ones.</p>"
+)
+
+
+def write_race_report(summary: RaceSummary, folder: Path) -> Path:
+    """Write ``report.html``, and each figure as SVG and PDF in ``figures/``; give the path of the page."""
+    return write_page(make_page(summary, save_figures(draw_figures(summary), folder)), folder)
+
+
+def draw_figures(summary: RaceSummary) -> dict[str, Figure]:
+    """The figures by the name of their files: the headline if there are ratios, each world's regret, the masses."""
+    figures = {"headline": headline_figure(summary)} if summary.has_ratios else {}
+    for place, world in enumerate(summary.worlds, start=1):
+        figures[world_name(place, world)] = regret_figure(summary, world)
+    masses = mass_figure(summary)
+    return figures | ({} if masses is None else {"masses": masses})
+
+
+def world_name(place: int, world: str) -> str:
+    """A file name for a world's figure.
+
+    >>> world_name(1, "stochastic:gap=0.125")
+    'world-1-stochastic'
+    """
+    return f"world-{place}-{world.partition(':')[0]}"
+
+
+def make_page(summary: RaceSummary, svgs: dict[str, str]) -> str:
+    """The whole page."""
+    graph, cover = summary.graph, summary.cover
+    where = (
+        f"{counted(len(summary.learners), 'learner')}, {counted(len(summary.worlds), 'world')}, "
+        f"{counted(summary.horizon, 'round')}, {counted(len(summary.seeds), 'seed')}; graph {how_read(graph, cover)}"
+    )
+    parts = [
+        "<h1>The race: who is good in every world?</h1>",
+        f'<p class="where">{escape(where)}</p>',
+        f'<p class="finding">{escape(finding(summary))}</p>',
+        *([_headline(summary, svgs["headline"])] if "headline" in svgs else []),
+        ABOUT_REGRET,
+    ]
+    for place, world in enumerate(summary.worlds, start=1):
+        parts.append(_world(summary, world, place, svgs[world_name(place, world)]))
+    if "masses" in svgs:
+        parts.append(_masses(summary, svgs["masses"]))
+    if PAPER in summary.learners and summary.cover.n_cliques > 1:  # with one clique alpha drops out
+        parts += ["<h2>Why the paper's constants are slow</h2>", f"<p>{why_the_paper_is_slow(summary)}</p>"]
+    parts.append(_repeat(summary))
+    return whole_page(f"allworlds race: {graph}", "\n".join(parts))
+
+
+def _headline(summary: RaceSummary, svg: str) -> str:
+    lines = [row.learner for row in summary.ratios if not row.rival]
+    beside = (
+        f" In brackets: {', '.join(lines)}, which sees more than the graph shows and does not compete." if lines else ""
+    )
+    caption = (
+        "How far each learner falls behind in the world that suits it least. In each world its mean regret is "
+        "divided by the smallest mean regret of any learner; the largest of these ratios is drawn. A learner with a "
+        f"short bar is a safe choice among these worlds; the figure says nothing about others.{beside}"
+    )
+    described = "; ".join(f"{row.learner}: {row.ratio:.2f}" for row in summary.ratios if row.ratio is not None)
+    return "\n".join(
+        [
+            figure_element(svg, f"Bar chart of worst ratios over worlds. {described}", escape(caption)),
+            "<h3>Ratios by world</h3>",
+            ratio_table(summary),
+        ]
+    )
+
+
+def _world(summary: RaceSummary, world: str, place: int, svg: str) -> str:
+    seeds = len(summary.seeds)
+    band = ", and a band from the 10th to the 90th percentile" if seeds > 1 else ""
+    caption = f"Pseudo-regret over time: mean of {counted(seeds, 'seed')}{band}."
+    finals = [float(one.final.mean()) for one in summary.runs_in(world)]
+    if has_logarithms(finals):
+        caption += " Left: linear. Right: the same on logarithmic axes, where √t has slope one half."
+        if min(finals) < 1.0:
+            caption += " On the right, what is below 1 is cut off."
+        caption = " ".join([caption, *(line.sentence for line in summary.theory[world])])
+    described = "; ".join(f"{row.learner}: {row.regret.mean:.0f}" for row in summary.standings_in(world))
+    return "\n".join(
+        [
+            f'<h2 id="world-{place}">{escape(title_of(world))}</h2>',
+            f"<p>{escape(about_world(summary, world))} Written <code>{escape(world)}</code>.</p>",
+            figure_element(svg, f"Regret over time. Mean regret at the end: {described}", escape(caption)),
+            standing_table(summary, world),
+        ]
+    )
+
+
+def _masses(summary: RaceSummary, svg: str) -> str:
+    caption = (
+        f"The probability that {summary.ours} gives to each clique over time, mean of the seeds. The clique of the "
+        "best arm takes over where there is one; where the best arm changes, the largest cliques are named."
+    )
+    described = f"Areas of the clique probabilities of {summary.ours} over time, a panel for each world"
+    return f"<h2>Where {escape(summary.ours)} looks</h2>\n{figure_element(svg, described, escape(caption))}"
+
+
+def _repeat(summary: RaceSummary) -> str:
+    versions = ", ".join(f"{name} {version}" for name, version in summary.versions.items())
+    seeds = f"{summary.seeds[0]} to {summary.seeds[-1]}" if len(summary.seeds) > 1 else str(summary.seeds[0])
+    facts = {"seeds": seeds, "versions": versions, "machine": summary.machine}
+    return (
+        "<h2>How to repeat it</h2>\n"
+        f"<pre>{escape(broken_lines(summary.command))}</pre>\n{fact_list(facts)}\n"
+        "<p>The same version on the same kind of machine gives the same numbers, whatever the number of threads; only "
+        "the speeds differ. The figures are also in <code>figures/</code> as SVG and PDF, all numbers in "
+        "<code>result.json</code>. Intervals are Student's, over seeds. Learners are compared seed by seed.</p>"
+    )
+
+
+# --- sentences ---
+
+
+def how_read(graph: str, cover: CliqueCover) -> str:
+    """The size of the graph that a spec names, in a sentence.
+
+    >>> from allworlds.covers import clique_cover
+    >>> from allworlds.graphs import disjoint_cliques
+    >>> how_read("disjoint-cliques:10x10", clique_cover(disjoint_cliques(10, 10)))
+    'disjoint-cliques:10x10: 100 arms in 10 cliques, 450 edges'
+    """
+    arms, cliques = counted(cover.n_arms, "arm"), counted(cover.n_cliques, "clique")
+    return f"{graph}: {arms} in {cliques}, {counted(cover.graph.n_edges, 'edge')}"
+
+
+def finding(summary: RaceSummary) -> str:
+    """The headline in a sentence or two, whoever won."""
+    titles = short_titles(list(summary.worlds))
+    ours = next(row for row in summary.ratios if row.learner == summary.ours)
+    if ours.ratio is None or ours.world is None:
+        return "In every world of this race the best regret is about zero or below, so ratios of regret say nothing."
+    others = [row for row in summary.ratios if row.rival and row.learner != summary.ours]
+    compared = len({row.world for row in summary.standings if row.ratio is not None})
+    every = compared == len(summary.worlds)
+    worlds = f"{'all' if every else 'the'} {compared} worlds" if compared > 1 else "the one world"
+    worlds += " of this race" if every else " of this race that have ratios"
+    if ours.ratio < 1.005:
+        first = f"{summary.ours} has the least regret in {worlds}."
+    else:
+        first = (
+            f"In {worlds}, {summary.ours} has at most {ours.ratio:.2f} times the regret of the best "
+            f"learner there (most in {titles[ours.world]})."
+        )
+    if not others:
+        return first
+    next_best = others[0]  # they are sorted
+    if next_best.ratio is None or next_best.world is None:
+        return first
+    if next_best.ratio > ours.ratio:
+        return (
+            f"{first} Every other learner has somewhere at least {next_best.ratio:.1f} times the regret of the best; "
+            f"the next one is {next_best.learner}, in {titles[next_best.world]}."
+        )
+    return (
+        f"{first} {next_best.learner} does better: at most {next_best.ratio:.2f} times, in {titles[next_best.world]}."
+    )
+
+
+def about_world(summary: RaceSummary, spec: str) -> str:
+    """What kind of world it is, what was tampered with, and whether ratios say anything."""
+    parsed, rows = parse_spec(spec), summary.standings_in(spec)
+    line = WORLDS[parsed.name].line
+    sentences = [line[0].upper() + line[1:] + "."]
+    if parsed.name == "corrupted":
+        attack = str(parsed.options.get("attack", "best-worst"))
+        sentences.append(f"{ATTACKS[attack]} The corruption spent is {rows[0].corruption:,.0f}.")
+        if attack != "all-worst":
+            sentences.append("Regret stays low for as long as the tampering makes another arm the best in hindsight.")
+    if rows[0].ratio is None:
+        sentences.append(NO_RATIO)
+    return " ".join(sentences)
+
+
+def why_the_paper_is_slow(summary: RaceSummary) -> str:
+    """One paragraph on the printed constants, with the numbers of this race."""
+    paper, practical = Constants.paper(summary.cover, summary.horizon), Constants.practical(summary.cover)
+    rate = practical.eta0 * float(practical.rate_factors.max())
+    speed = (rate / max(practical.alpha)) / (paper.eta0 / max(paper.alpha))
+    return escape(
+        f"The paper proves its bound with a weight α = 2(1 + log²(NT)) = {max(paper.alpha):,.0f} of the Tsallis "
+        f"entropy, which makes every step {speed:,.0f} times as timid as the practical setting (α = "
+        f"{max(practical.alpha):.2f}, rate {rate:.1f}/√(t + {practical.head_start:.0f})). The size of α "
+        f"comes from the proof, which bounds logarithms of tiny probabilities by log(NT); the exact condition needs "
+        f"far less (docs/sharp_constants.md). With the printed value the learner plays almost uniformly for the first "
+        f"million rounds, so here it pays nearly what uniform play pays. Nothing is wrong with the algorithm: only "
+        f"its constants were chosen for the proof."
+    )
+
+
+# --- tables ---
+
+
+def ratio_table(summary: RaceSummary) -> str:
+    """Learner by world: the ratio to the best learner, and the largest of them."""
+    titles = short_titles(list(summary.worlds))
+    ratios = {(row.learner, row.world): row.ratio for row in summary.standings}
+    head = ["learner", *(titles[world] for world in summary.worlds), "worst"]
+    body = []
+    for row in summary.ratios:
+        values = [*(ratios[row.learner, world] for world in summary.worlds), row.ratio]
+        cells = [_shaded(value) for value in values]
+        body.append(_row(summary, row.learner, cells, best=False))
+    return table(head, body)
+
+
+def standing_table(summary: RaceSummary, world: str) -> str:
+    """One world: every number that the race knows about each learner, the least regret first."""
+    rows = summary.standings_in(world)
+    tampered = any(row.corruption > 0.0 for row in rows)
+    head = ["learner", "mean regret", "95 % interval", "90 % and 99 % quantile", "worst seed"]
+    head += ["on clean losses"] if tampered else []
+    head += ["ratio", "more than ours (95 % interval)", "rounds/s"]
+    leader = next((row.learner for row in rows if summary.rivals[row.learner]), None)
+    body = [_row(summary, row.learner, _cells(row, tampered), best=row.learner == leader) for row in rows]
+    return table(head, body)
+
+
+def _cells(row: Standing, tampered: bool) -> list[str]:
+    values = [number(row.regret.mean), between(row.regret)]
+    values += [f"{number(row.quantile_90)}, {number(row.quantile_99)}", number(row.worst)]
+    if tampered:
+        values.append(number(row.clean_regret.mean))
+    cells = [f"<td>{value}</td>" for value in values]
+    cells.append(_shaded(row.ratio))
+    more = "" if row.difference is None else f"{number(row.difference.mean)} ({between(row.difference)})"
+    return [*cells, f"<td>{more}</td>", f"<td>{row.rounds_per_second / 1000:,.0f}k</td>"]
+
+
+def _shaded(ratio: float | None) -> str:
+    if ratio is None:
+        return "<td>–</td>"
+    kind = ' class="near"' if ratio <= NEAR else ' class="far"' if ratio >= FAR else ""
+    return f"<td{kind}>{ratio:.2f}</td>"
+
+
+def _row(summary: RaceSummary, learner: str, cells: Sequence[str], *, best: bool) -> str:
+    marks = [("best", best), ("ours", learner == summary.ours), ("line", not summary.rivals[learner])]
+    kinds = " ".join(name for name, holds in marks if holds)
+    return f'<tr class="{kinds}"><td>{escape(learner)}</td>{"".join(cells)}</tr>'

@@ -1,0 +1,348 @@
+"""The race: a built-in experiment, made from a graph, worlds and learners, with a report of its own."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import platform
+import shlex
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from allworlds import __version__
+from allworlds.analysis.comparison import RaceSummary, Runs, Standing, WorstRatio, standings, worst_ratios
+from allworlds.experiments.driver import Listener
+from allworlds.experiments.load import FinishedCell, read_cells
+from allworlds.experiments.reading import Source, as_experiment
+from allworlds.experiments.store import Store, read_description
+from allworlds.foundation.errors import AllWorldsError, InvalidParameter
+from allworlds.foundation.files import write_atomic
+from allworlds.foundation.machine import versions
+from allworlds.foundation.specs import parse_spec
+from allworlds.graphs.by_name import graph_spec
+from allworlds.learners import LEARNERS as REGISTRY
+from allworlds.reporting.race_report import finding, how_read, write_race_report
+from allworlds.workflows.experiments import RunPlan, plan_of, run_plan, stored_plan
+
+GRAPH = "disjoint-cliques:10x10"
+WORLDS = (
+    "stochastic:gap=0.125",
+    "constrained-adversary:gap=0.125",
+    "corrupted:attack=best-worst,budget=1000,gap=0.125",
+    "lock-in",
+)
+LEARNERS = ("tsallis-shannon", "tsallis-shannon-paper", "tsallis-inf", "exp3-ix", "ucb-n", "thompson-n")
+MORE_WORLDS = (
+    "stochastic:gap=0.0625",
+    *(
+        f"corrupted:attack={attack},budget=1000,gap=0.125"
+        for attack in ("flip", "decoy-best", "spread", "periodic", "all-worst")
+    ),
+    "switching:gap=0.25",
+    "drifting",
+    "random",
+)
+"""With :data:`WORLDS`, every kind of world and every attack: none is left out because of who wins in it."""
+OURS = "tsallis-shannon"
+"""The learner that the others are compared with, if it takes part; otherwise the first."""
+QUESTION = "Who is good in every world?"
+
+
+class CellsFailed(AllWorldsError):
+    """Some cells raised an error; the others are finished and kept."""
+
+
+@dataclass(frozen=True)
+class Race:
+    """The options of a race; every name is a spec (see :mod:`allworlds.foundation.specs`).
+
+    >>> Race(graph="bandit:10", horizon=1000).worlds[0]
+    'stochastic:gap=0.125'
+    """
+
+    graph: str = GRAPH
+    worlds: tuple[str, ...] = WORLDS
+    learners: tuple[str, ...] = LEARNERS
+    horizon: int = 30_000
+    seeds: int = 10
+    """How many."""
+    first_seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Write specs in one way, drop repetitions, check counts."""
+        for name, least in (("horizon", 1), ("seeds", 1), ("first_seed", 0)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < least:
+                raise InvalidParameter(f"{name} is {value!r}; expected a whole number of at least {least}")
+        if self.first_seed + self.seeds > 2**63:
+            raise InvalidParameter(f"first_seed is {self.first_seed}; expected seeds below 2**63")
+        object.__setattr__(self, "graph", str(graph_spec(self.graph)))
+        for name in ("worlds", "learners"):
+            specs = getattr(self, name)
+            if isinstance(specs, str) or not specs:
+                raise InvalidParameter(f"{name} is {specs!r}; expected a list with at least one name")
+            object.__setattr__(self, name, tuple(dict.fromkeys(str(parse_spec(spec)) for spec in specs)))
+
+    @property
+    def ours(self) -> str:
+        """The learner that the others are compared with."""
+        return OURS if OURS in self.learners else self.learners[0]
+
+    def plan(self) -> RunPlan:
+        """The race as an experiment with its cells; raises where graph, worlds and learners do not fit together.
+
+        >>> plan = Race("bandit:3", ("stochastic",), ("tsallis-shannon",), horizon=10, seeds=2, first_seed=5).plan()
+        >>> [cell.seed_number for cell in plan.cells]
+        [5, 6]
+        """
+        grid = {
+            "graphs": [self.graph],
+            "worlds": list(self.worlds),
+            "learners": list(self.learners),
+            "horizons": [self.horizon],
+            "seeds": list(range(self.first_seed, self.first_seed + self.seeds)),
+        }
+        data = {"name": "race", "question": QUESTION, "record_masses": True, "grid": [grid]}
+        source = Source(self.command(), Path.cwd())
+        return plan_of(as_experiment(data, "the race"), source, asdict(self))
+
+    def command(self, out: str | Path | None = None) -> str:
+        """What to type to run this race.
+
+        >>> Race(worlds=("switching",), learners=("ucb-n",), seeds=2).command()
+        'allworlds race --graph disjoint-cliques:10x10 --world switching --learner ucb-n --horizon 30000 --seeds 2'
+        """
+        words = ["allworlds", "race", "--graph", self.graph]
+        for world in self.worlds:
+            words += ["--world", world]
+        for learner in self.learners:
+            words += ["--learner", learner]
+        words += ["--horizon", str(self.horizon), "--seeds", str(self.seeds)]
+        if self.first_seed:
+            words += ["--first-seed", str(self.first_seed)]
+        if out is not None:
+            words += ["--out", str(out)]
+        return shlex.join(words)
+
+
+@dataclass(frozen=True, repr=False)
+class RaceResult:
+    """A finished race."""
+
+    race: Race
+    summary: RaceSummary
+    seconds: float
+    """How long this start took; cells finished earlier cost nothing."""
+    report: Path | None
+    """The page, if one was written."""
+    jobs: int
+    question: str = QUESTION
+    unfinished: str | None = None
+
+    @property
+    def standings(self) -> tuple[Standing, ...]:
+        """Every learner in every world."""
+        return self.summary.standings
+
+    @property
+    def ratios(self) -> tuple[WorstRatio, ...]:
+        """The headline: each learner's worst ratio over the worlds, the best learner first."""
+        return self.summary.ratios
+
+    @property
+    def answers(self) -> list[str]:
+        """The headline in a sentence or two."""
+        return [finding(self.summary)]
+
+    def __repr__(self) -> str:
+        ratios = ", ".join(f"{row.learner} {'-' if row.ratio is None else f'{row.ratio:.2f}'}" for row in self.ratios)
+        played = f"{len(self.race.worlds)} worlds, {self.race.horizon} rounds, {self.race.seeds} seeds"
+        return f"RaceResult({self.race.graph}, {played}; worst ratios: {ratios})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON; a number that JSON cannot write is None."""
+        summary = self.summary
+        data = {
+            "allworlds": __version__,
+            "race": {
+                "graph": self.race.graph,
+                "n_arms": summary.cover.n_arms,
+                "n_cliques": summary.cover.n_cliques,
+                "worlds": list(self.race.worlds),
+                "learners": list(self.race.learners),
+                "horizon": self.race.horizon,
+                "seeds": list(summary.seeds),
+            },
+            "ours": summary.ours,
+            "worst_ratios": [asdict(row) for row in self.ratios],
+            "standings": [asdict(row) | _estimates(row) for row in self.standings],
+            "command": summary.command,
+            "machine": summary.machine,
+            "versions": dict(summary.versions),
+            "report": None if self.report is None else str(self.report),
+            "timing": {"jobs": self.jobs, "seconds": self.seconds},
+        }
+        plain: dict[str, Any] = _plain(data)
+        return plain
+
+
+def full_race() -> dict[str, Any]:
+    """What ``--full`` puts in the place of the defaults: every learner, more worlds, longer, more seeds."""
+    return {"worlds": WORLDS + MORE_WORLDS, "learners": tuple(REGISTRY), "horizon": 100_000, "seeds": 20}
+
+
+def run_race(
+    graph: str = GRAPH,
+    worlds: Sequence[str] = WORLDS,
+    learners: Sequence[str] = LEARNERS,
+    horizon: int = 30_000,
+    seeds: int = 10,
+    *,
+    first_seed: int = 0,
+    out: str | Path = "race",
+    jobs: int | None = None,
+    cluster: str | None = None,
+    report: bool = True,
+    listener: Listener | None = None,
+) -> RaceResult:
+    """Let learners race in several worlds; write ``result.json``, ``report.html`` and ``figures/`` into ``out``.
+
+    Every finished cell is kept in ``out``: a second call with the same options goes on where the first one stopped
+    and gives the same numbers. Another race in the same folder replaces the report and plays only cells that are new.
+
+    >>> import tempfile
+    >>> result = run_race("bandit:3", ["stochastic:gap=0.5"], ["ucb-n"], 100, 2, out=tempfile.mkdtemp(), report=False)
+    >>> result
+    RaceResult(bandit:3, 1 worlds, 100 rounds, 2 seeds; worst ratios: ucb-n 1.00)
+    """
+    listener = listener or Listener()
+    race = Race(graph, _listed(worlds), _listed(learners), horizon, seeds, first_seed)
+    plan = race.plan()
+    if report:
+        _check_drawing()
+    folder = Path(out)
+    listener.on_notice(how_read(race.graph, plan.cache.cover(race.graph)[0]))
+    if (sentence := _what_is_replaced(plan, folder)) is not None:
+        listener.on_notice(sentence)
+    ended = run_plan(plan, folder, jobs, cluster, replace=True, listener=listener)
+    if ended.failed:
+        with Store(folder, read_only=True) as store:
+            failed = [one for one in store.records() if one.state == "failed"]
+        errors = (
+            f"{one.cell.learner} in {one.cell.world} ({(one.error or '').partition(chr(10))[0]})" for one in failed
+        )
+        raise CellsFailed(
+            f"{len(failed)} of {ended.total} cells failed, the others are kept in '{folder}': "
+            + "; ".join(list(dict.fromkeys(errors))[:3])
+        )
+    return _finish(race, plan, folder, ended.seconds, jobs, report=report)
+
+
+def report_race(folder: str | Path) -> RaceResult:
+    """Write the report and the result of the finished race in ``folder`` again."""
+    description = read_description(folder)
+    _check_drawing()
+    return _finish(Race(**description["race"]), stored_plan(description), Path(folder), 0.0, None, report=True)
+
+
+def _finish(race: Race, plan: RunPlan, folder: Path, seconds: float, jobs: int | None, *, report: bool) -> RaceResult:
+    summary = _summarise(race, plan, folder)
+    page = write_race_report(summary, folder) if report else None
+    result = RaceResult(race, summary, seconds, page, jobs or os.cpu_count() or 1)
+    write_atomic(folder / "result.json", (json.dumps(result.to_dict(), indent=1, allow_nan=False) + "\n").encode())
+    return result
+
+
+def _summarise(race: Race, plan: RunPlan, folder: Path) -> RaceSummary:
+    """Compare the runs of every learner in every world: worlds in order, learners within."""
+    cells = read_cells(folder)
+    if len(cells) < len(plan.cells):
+        raise InvalidParameter(
+            f"the race in '{folder}' has {len(cells)} of {len(plan.cells)} cells finished; "
+            f"'allworlds resume {folder}' goes on"
+        )
+    groups: dict[tuple[str, str], list[FinishedCell]] = {
+        (world, learner): [] for world in race.worlds for learner in race.learners
+    }
+    for one in cells:
+        groups[one.record.cell.world, one.record.cell.learner].append(one)
+    runs = [_runs(world, learner, members) for (world, learner), members in groups.items()]
+    rivals = {spec: REGISTRY.find(spec).rival for spec in race.learners}
+    rows = standings(runs, race.ours, rivals)
+    return RaceSummary(
+        graph=race.graph,
+        cover=plan.cache.cover(race.graph)[0],
+        worlds={world: plan.cache.world(race.graph, world)[0] for world in race.worlds},
+        runs=tuple(runs),
+        standings=tuple(rows),
+        ratios=tuple(worst_ratios(rows, rivals)),
+        ours=race.ours,
+        command=race.command(folder),
+        machine=f"{platform.machine()}, {os.cpu_count() or 1} cores, {platform.system()}",
+        versions=versions(),
+    )
+
+
+def _runs(world: str, learner: str, cells: list[FinishedCell]) -> Runs:
+    cells = sorted(cells, key=lambda one: one.record.cell.seed_number)
+    pseudo, clean, _, corruption = np.moveaxis(np.stack([one.rows.values for one in cells]), 2, 0)
+    masses = [one.rows.clique_mass for one in cells if one.rows.clique_mass is not None]
+    bounds = [one.rows.regret_bound for one in cells if one.rows.regret_bound is not None]
+    return Runs(
+        learner=learner,
+        world=world,
+        seeds=tuple(one.record.cell.seed_number for one in cells),
+        rounds=cells[0].rows.rounds,
+        pseudo_regret=pseudo,
+        clean_regret=clean,
+        corruption=corruption,
+        clique_mass=np.mean(masses, axis=0) if masses else None,
+        regret_bound=np.array(bounds) if len(bounds) == len(cells) else None,
+        seconds=np.array([one.record.seconds or np.nan for one in cells]),
+    )
+
+
+def _check_drawing() -> None:
+    """Raise before the first round where figures cannot be drawn."""
+    from allworlds.reporting.canvas import house_style
+
+    with house_style():
+        pass
+
+
+def _what_is_replaced(plan: RunPlan, folder: Path) -> str | None:
+    """A sentence if the folder holds the report or result of another race, which this one will write over."""
+    page = folder / "report.html"
+    try:
+        old = read_description(folder)
+    except InvalidParameter:
+        return f"replaces '{page}', which tells of another race" if page.exists() else None
+    if old["hash"] == plan.hash or "race" not in old:
+        return None
+    what = "report" if page.exists() else "result"
+    return f"replaces the {what} of another race (graph {old['race']['graph']}) in '{folder}'"
+
+
+def _listed(specs: Sequence[str]) -> Any:
+    return specs if isinstance(specs, str) else tuple(specs)
+
+
+def _estimates(row: Standing) -> dict[str, Any]:
+    return {
+        "regret": row.regret._asdict(),
+        "clean_regret": row.clean_regret._asdict(),
+        "difference": None if row.difference is None else row.difference._asdict(),
+    }
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(member) for key, member in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(member) for member in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
