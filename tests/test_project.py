@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -109,10 +110,17 @@ def test_the_readme_names_the_two_commands_and_they_can_be_run():
         assert os.access(ROOT / script, os.X_OK)
 
 
-def test_contributing_names_the_files_to_imitate_and_those_written_are_there():
+def test_every_file_that_contributing_names_exists_and_those_to_imitate_are_short():
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    for path in ("learners/tsallis_shannon.py", "ftrl/within_clique.py", "covers/cover.py"):
-        assert f"`{path}`" in text
-        assert (ROOT / "src/allworlds" / path).is_file()
-    for path in ("simulation/play.py", "service/journal.py"):
-        assert f"`{path}`" in text
+    source, named = ROOT / "src/allworlds", set(re.findall(r"`(\w+/\w+\.py)`", text))
+    assert {path for path in named if not any((place / path).is_file() for place in (source, ROOT))} == set()
+    imitated = re.findall(r"^\| `(\S+\.py)` \|", text.partition("## Files to imitate")[2], re.MULTILINE)
+    assert len(imitated) == 5
+    assert all(len((source / path).read_text(encoding="utf-8").splitlines()) <= 180 for path in imitated)
+
+
+def test_contributing_shows_the_rooms_as_they_are():
+    picture = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").split("```")[1]
+    shown = {room for line in picture.splitlines() for room in re.match(r"[\w │]*?(?=  |$)", line)[0].split(" │ ")}
+    rooms = {path.parent.name for path in (ROOT / "src/allworlds").glob("*/__init__.py")}
+    assert shown - {""} == rooms
