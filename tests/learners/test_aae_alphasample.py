@@ -194,7 +194,7 @@ def test_the_registry_asks_for_the_horizon_and_hands_over_the_scale():
 
 def test_what_is_no_cover_or_no_number_is_refused():
     cover = clique_cover(graphs.cycle(5))
-    with pytest.raises(InvalidParameter, match="a CliqueCover was expected"):
+    with pytest.raises(InvalidParameter, match="expected a CliqueCover"):
         AAEAlphaSample(graphs.cycle(5), 100)
     with pytest.raises(InvalidParameter, match=r"horizon is 1\.5; expected an integer of at least 1"):
         AAEAlphaSample(cover, 1.5)

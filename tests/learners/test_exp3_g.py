@@ -140,7 +140,7 @@ def test_the_registry_hands_over_horizon_and_options():
 
 
 def test_what_is_no_cover_and_no_whole_number_is_refused():
-    with pytest.raises(InvalidParameter, match="a CliqueCover was expected"):
+    with pytest.raises(InvalidParameter, match="expected a CliqueCover"):
         Exp3G(graphs.cycle(5))
     with pytest.raises(InvalidParameter, match=r"horizon is 0; expected an integer of at least 1"):
         Exp3G(clique_cover(graphs.cycle(5)), horizon=0)

@@ -182,7 +182,7 @@ def test_the_registry_knows_both_kinds():
 
 
 def test_what_is_no_cover_or_no_flag_is_refused():
-    with pytest.raises(InvalidParameter, match="a CliqueCover was expected"):
+    with pytest.raises(InvalidParameter, match="expected a CliqueCover"):
         Exp3IX(graphs.cycle(5))
     with pytest.raises(InvalidParameter, match="implicit is 2; expected True or False"):
         Exp3IX(clique_cover(graphs.cycle(5)), implicit=2)

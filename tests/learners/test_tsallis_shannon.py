@@ -408,5 +408,5 @@ def test_constants_that_do_not_fit_the_cover_are_refused():
 
 @pytest.mark.parametrize("wrong", [None, [[0, 1]], graphs.bandit(3)], ids=lambda wrong: type(wrong).__name__)
 def test_what_is_no_cover_is_refused(wrong):
-    with pytest.raises(InvalidParameter, match="a CliqueCover was expected"):
+    with pytest.raises(InvalidParameter, match="expected a CliqueCover"):
         TsallisShannon(wrong)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from allworlds.covers import CliqueCover
+from allworlds.foundation.checks import numbers
 from allworlds.foundation.errors import InvalidParameter
 
 
@@ -19,7 +20,7 @@ def corruption_level(losses: ArrayLike, clean_losses: ArrayLike) -> float:
     >>> corruption_level([[0.0, 1.0], [0.5, 0.5]], [[0.0, 0.25], [0.5, 0.0]])
     1.25
     """
-    played, clean = _table(losses, "losses"), _table(clean_losses, "clean_losses")
+    played, clean = _table("losses", losses), _table("clean_losses", clean_losses)
     if played.shape != clean.shape:
         raise InvalidParameter(
             f"losses have shape {played.shape}, clean_losses {clean.shape}; expected equal ones, ([runs,] rounds, arms)"
@@ -33,7 +34,7 @@ def pseudo_regret(distributions: ArrayLike, losses: ArrayLike) -> float:
     >>> pseudo_regret([[0.5, 0.5], [1.0, 0.0]], [[0.0, 1.0], [0.0, 1.0]])
     0.5
     """
-    shares, lost = _table(distributions, "distributions"), _table(losses, "losses")
+    shares, lost = _table("distributions", distributions), _table("losses", losses)
     if shares.shape != lost.shape:
         raise InvalidParameter(
             f"distributions have shape {shares.shape}, losses {lost.shape}; expected equal ones, ([runs,] rounds, arms)"
@@ -49,7 +50,7 @@ def realised_regret(arms: ArrayLike, losses: ArrayLike) -> float:
     >>> realised_regret([1, 0], [[0.0, 1.0], [0.0, 1.0]])
     1.0
     """
-    chosen, lost = np.asarray(arms), _table(losses, "losses")
+    chosen, lost = np.asarray(arms), _table("losses", losses)
     if lost.ndim != 2 or chosen.shape != lost.shape[:1] or chosen.dtype.kind not in "iu":
         raise InvalidParameter(
             f"arms have shape {chosen.shape} and losses {lost.shape}; expected arm numbers (rounds,) and (rounds, arms)"
@@ -65,7 +66,7 @@ def arm_gaps(means: ArrayLike) -> NDArray[np.float64]:
     >>> arm_gaps([0.25, 0.5])
     array([0.  , 0.25])
     """
-    mu = _numbers(means, "means")
+    mu = _finite("means", means)
     if mu.ndim != 1 or mu.size == 0:
         raise InvalidParameter(f"means have shape {mu.shape}; expected one finite number for each arm")
     gaps: NDArray[np.float64] = mu - mu.min()
@@ -92,18 +93,15 @@ def clique_gaps(means: ArrayLike, cover: CliqueCover) -> NDArray[np.float64]:
     return np.where(np.isfinite(smallest), smallest, 0.0)
 
 
-def _table(values: ArrayLike, name: str) -> NDArray[np.float64]:
-    array = _numbers(values, name)
+def _table(name: str, values: ArrayLike) -> NDArray[np.float64]:
+    array = _finite(name, values)
     if array.ndim < 2 or array.size == 0:
         raise InvalidParameter(f"{name} have shape {array.shape}; expected ([runs,] rounds, arms), none of them 0")
     return array
 
 
-def _numbers(values: ArrayLike, name: str) -> NDArray[np.float64]:
-    try:
-        array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise InvalidParameter(f"{name} are not made of numbers in a regular shape") from None
+def _finite(name: str, values: ArrayLike) -> NDArray[np.float64]:
+    array = numbers(name, values)
     if not np.isfinite(array).all():
-        raise InvalidParameter(f"{name} hold a number that is not finite")
+        raise InvalidParameter(f"{name} contains a number that is not finite; expected finite numbers")
     return array
