@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from allworlds.foundation.checks import check_arms, flag, index, integers, real, shorten, whole
+from allworlds.foundation.checks import check_arms, flag, index, integers, numbers, real, shorten, whole
 from allworlds.foundation.errors import InvalidCover, InvalidGraph, InvalidParameter
 
 
@@ -78,6 +78,16 @@ def test_integers_keep_their_shape_and_nothing_is_rounded() -> None:
     ):
         with pytest.raises(InvalidCover, match=error):
             integers("edges", wrong, InvalidCover)
+
+
+def test_numbers_are_a_copy_in_the_same_shape():
+    given = np.zeros((2, 3))
+    assert numbers("levels", given).shape == (2, 3)
+    assert not np.shares_memory(numbers("levels", given), given)
+    assert np.isnan(numbers("levels", [np.nan, 1])[0])
+    for wrong in ([[1], [2, 3]], ["a"], [None, object()], [10**400]):
+        with pytest.raises(InvalidGraph, match=r"levels is .*; expected numbers in a regular shape"):
+            numbers("levels", wrong, InvalidGraph)
 
 
 def test_numbers_that_are_not_arms_are_named() -> None:

@@ -211,7 +211,7 @@ def test_a_graph_in_place_of_its_cover_is_refused_with_the_way_out() -> None:
     with pytest.raises(InvalidParameter, match="constants is NoneType"):
         aw.solve_ftrl(aw.clique_cover(graph), np.zeros(3), 1.0, None)
     for make in (aw.Constants.practical, aw.Constants.sharp, lambda cover: aw.Constants.paper(cover, 10)):
-        with pytest.raises(InvalidParameter, match="a CliqueCover was expected"):
+        with pytest.raises(InvalidParameter, match="expected a CliqueCover"):
             make(graph)
 
 

@@ -168,7 +168,7 @@ def test_points_at_exactly_the_radius_see_each_other(square):
         (lambda: graphs.interval([(0, np.nan)]), "row 0 of intervals is .*; expected finite numbers"),
         (lambda: graphs.interval([(0, 1, 2)]), r"intervals has shape \(1, 3\); expected pairs"),
         (lambda: graphs.interval([]), "at least one row"),
-        (lambda: graphs.interval("ab"), "intervals is not an array of numbers"),
+        (lambda: graphs.interval("ab"), "intervals is .*; expected numbers in a regular shape"),
         (lambda: graphs.unit_disk([1, 2, 3], 1), r"points has shape \(3,\); expected \(n, d\)"),
         (lambda: graphs.unit_disk([(0, 0)], -1), "radius is -1; expected a finite number of at least 0"),
         (lambda: graphs.unit_disk([(0, 0)], np.inf), "radius is .*; expected a finite number"),

@@ -196,7 +196,7 @@ def test_what_is_not_a_graph_or_not_a_number_raises():
     graph = graphs.cycle(5)
     with pytest.raises(InvalidParameter, match="graph is a CliqueCover; expected a FeedbackGraph"):
         AAEAlphaSample(clique_cover(graph), 100)
-    with pytest.raises(InvalidParameter, match=r"horizon is 1\.5; expected a whole number of at least 1"):
+    with pytest.raises(InvalidParameter, match=r"horizon is 1\.5; expected an integer of at least 1"):
         AAEAlphaSample(graph, 1.5)
     for scale in (0.0, math.inf, math.nan, "1"):
         with pytest.raises(InvalidParameter, match="expected a finite number above 0"):

@@ -148,7 +148,7 @@ def test_a_graph_is_covered_first_unless_the_independence_number_is_given():
 def test_what_is_not_a_graph_and_not_a_whole_number_raises():
     with pytest.raises(InvalidParameter, match="graph is a list; expected a FeedbackGraph"):
         Exp3G([[0, 1]])
-    with pytest.raises(InvalidParameter, match=r"horizon is 0; expected a whole number of at least 1"):
+    with pytest.raises(InvalidParameter, match=r"horizon is 0; expected an integer of at least 1"):
         Exp3G(graphs.cycle(5), horizon=0)
-    with pytest.raises(InvalidParameter, match=r"independence is 2\.5; expected a whole number"):
+    with pytest.raises(InvalidParameter, match=r"independence is 2\.5; expected an integer"):
         Exp3G(graphs.cycle(5), independence=2.5)

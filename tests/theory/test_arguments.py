@@ -54,10 +54,10 @@ def test_the_shapes_of_a_play_belong_together() -> None:
 
 
 def test_masses_are_probabilities_one_a_round() -> None:
-    assert arguments.checked_masses([0.0, 1.0, 1.0 + 0.9e-6], "half", 3).tolist() == [0.0, 1.0, 1.0 + 0.9e-6]
+    assert arguments.checked_masses("half", [0.0, 1.0, 1.0 + 0.9e-6], 3).tolist() == [0.0, 1.0, 1.0 + 0.9e-6]
     for wrong in ([0.0, 0.5], [0.0, 0.5, 1.0 + 2e-6], [-1e-9, 0.0, 0.0], [0.0, 0.0, math.nan], [[0.0, 0.0, 0.0]]):
         with pytest.raises(InvalidParameter, match="expected 3 numbers from 0 to 1, one a round"):
-            arguments.checked_masses(wrong, "half", 3)
+            arguments.checked_masses("half", wrong, 3)
 
 
 def test_gaps_go_from_zero_to_one() -> None:

@@ -179,7 +179,7 @@ def test_the_mass_beside_the_best_arm_is_part_of_its_cliques(x: float) -> None:
     ("call", "match"),
     [
         (lambda: sharp_general_bound([1], np.ones((0, 1)), [], 0), "at least 1"),
-        (lambda: sharp_general_bound([1, 1], "ab", [0.0], 0), "expected an array of numbers"),
+        (lambda: sharp_general_bound([1, 1], "ab", [0.0], 0), "expected numbers in a regular shape"),
         (lambda: sharp_general_bound([[1], [1, 2]], [[1.0]], [0.0], 0), "positive integer for each clique"),
         (lambda: sharp_general_bound([1.0, 1.0], [[0.5, 0.5]], [0.0], 0), "positive integer for each clique"),
         (
@@ -194,7 +194,7 @@ def test_the_mass_beside_the_best_arm_is_part_of_its_cliques(x: float) -> None:
         (lambda: sharp_corrupted_bound([1, 1], [0.0, 0.5], 0, 10, math.nan), "finite number of at least 0"),
         (lambda: theorem_1_bound(2, 1, 10, [0.5], math.inf), "finite number of at least 0"),
         (lambda: theorem_1_bound(2, 1, 10, [math.nan]), "1 numbers from 0 to 1"),
-        (lambda: theorem_1_bound(2, 1, 10, ["a"]), "expected an array of numbers"),
+        (lambda: theorem_1_bound(2, 1, 10, ["a"]), "expected numbers in a regular shape"),
     ],
 )
 def test_other_nonsense_is_refused_in_a_sentence(call, match: str) -> None:

@@ -169,7 +169,7 @@ def _branch(
 
 
 def _raise_bound(best: BestCover, stranger: NDArray[np.bool_], apart: Ints, budget: Budget) -> None:
-    """Refute covers one clique larger than the lower bound, again and again, while that is quick."""
+    """Refute covers with as many cliques as the lower bound, and raise it, while that is quick."""
     while not best.is_proved and not budget.spent():
         fewest = best.certificate.bound + 1
         found = exact.search_smallest(stranger, apart, best.owner, 1, budget.share(0.5), fewest=fewest)

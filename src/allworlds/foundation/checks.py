@@ -101,6 +101,14 @@ def integers(name: str, values: Any, error: Error = InvalidParameter) -> Ints:
     return array.astype(np.int64)
 
 
+def numbers(name: str, values: Any, error: Error = InvalidParameter) -> NDArray[np.float64]:
+    """``values`` as a new array of doubles of the same shape, which may contain NaN and infinities."""
+    try:
+        return np.array(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise error(f"{name} is {shorten(values)}; expected numbers in a regular shape") from None
+
+
 def check_arms(name: str, arms: Ints, n_arms: int, error: Error = InvalidParameter) -> None:
     """Raise ``error`` unless all numbers are arms, 0 to ``n_arms - 1``."""
     wrong = arms[(arms < 0) | (arms >= n_arms)]

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from allworlds.foundation.checks import Ints, integers, real, whole
+from allworlds.foundation.checks import Ints, integers, numbers, real, whole
 from allworlds.foundation.errors import InvalidGraph
 from allworlds.graphs.graph import FeedbackGraph
 
@@ -310,10 +310,7 @@ def _block_sizes(sizes: Sequence[int] | int) -> Ints:
 
 def _coordinates(name: str, values: ArrayLike) -> NDArray[np.float64]:
     """(n, d) finite numbers, n and d at least one."""
-    try:
-        array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InvalidGraph(f"{name} is not an array of numbers; expected shape (n, d)") from None
+    array = numbers(name, values, InvalidGraph)
     if array.ndim != 2 or array.size == 0:
         raise InvalidGraph(f"{name} has shape {array.shape}; expected (n, d) with at least one row")
     wrong = np.flatnonzero(~np.isfinite(array).all(axis=1))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from allworlds.foundation.checks import index
+from allworlds.foundation.checks import index, numbers
 from allworlds.foundation.errors import InvalidParameter
 
 Array = NDArray[np.float64]
@@ -28,7 +28,7 @@ def checked_sizes(sizes: ArrayLike) -> NDArray[np.intp]:
 
 def checked_play(clique_mass: ArrayLike, others: ArrayLike, best_clique: Any, n_cliques: int | None = None) -> Array:
     """``clique_mass`` as a distribution over the cliques in each round, shape (T, K); ``others`` must fit in it."""
-    q, x = _numbers(clique_mass, "clique_mass"), _numbers(others, "others")
+    q, x = numbers("clique_mass", clique_mass), numbers("others", others)
     if q.ndim != 2 or q.size == 0 or x.shape != q.shape[:1]:
         raise InvalidParameter(
             f"clique_mass has shape {q.shape} and others {x.shape}; expected (T, K) and (T,), T and K at least 1"
@@ -49,9 +49,9 @@ def checked_play(clique_mass: ArrayLike, others: ArrayLike, best_clique: Any, n_
     return q
 
 
-def checked_masses(values: ArrayLike, name: str, horizon: int) -> Array:
+def checked_masses(name: str, values: ArrayLike, horizon: int) -> Array:
     """``values`` as one probability for each round, shape (T,)."""
-    masses = _numbers(values, name)
+    masses = numbers(name, values)
     if masses.shape != (horizon,) or not np.all((masses >= 0.0) & (masses <= 1.0 + ROUNDING)):
         raise InvalidParameter(f"{name} has shape {masses.shape}; expected {horizon} numbers from 0 to 1, one a round")
     return masses
@@ -59,14 +59,7 @@ def checked_masses(values: ArrayLike, name: str, horizon: int) -> Array:
 
 def checked_gaps(clique_gaps: ArrayLike, n_cliques: int) -> Array:
     """``clique_gaps`` as one number from 0 to 1 for each clique, shape (K,)."""
-    gaps = _numbers(clique_gaps, "clique_gaps")
+    gaps = numbers("clique_gaps", clique_gaps)
     if gaps.shape != (n_cliques,) or not np.all((gaps >= 0.0) & (gaps <= 1.0)):
         raise InvalidParameter(f"clique_gaps is {clique_gaps!r}; expected {n_cliques} numbers from 0 to 1")
     return gaps
-
-
-def _numbers(values: ArrayLike, name: str) -> Array:
-    try:
-        return np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InvalidParameter(f"{name} is {values!r}; expected an array of numbers") from None

@@ -76,7 +76,7 @@ def theorem_2_bound(
     q = checked_play(clique_mass, others, best_clique)
     horizon, n_cliques = q.shape
     _check_arms(arms, n_cliques)
-    x, x_half = np.asarray(others, dtype=np.float64), checked_masses(half_others, "half_others", horizon)
+    x, x_half = np.asarray(others, dtype=np.float64), checked_masses("half_others", half_others, horizon)
     log_nt = math.log(arms * horizon)
     rate = 1.0 / np.sqrt(np.arange(1, horizon + 1))
     elsewhere = np.sqrt(np.delete(q, best_clique, axis=1)).sum(axis=1)

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from allworlds.covers import CliqueCover, clique_cover
+from allworlds.foundation.checks import numbers
 from allworlds.foundation.errors import InvalidParameter
 from allworlds.graphs import FeedbackGraph
 from allworlds.graphs.storage import DisjointCliques
@@ -34,7 +35,7 @@ def corruption_level(losses: ArrayLike, clean_losses: ArrayLike) -> float:
     >>> corruption_level([[0.0, 1.0], [0.5, 0.5]], [[0.0, 0.25], [0.5, 0.0]])
     1.25
     """
-    played, clean = _table(losses, "losses"), _table(clean_losses, "clean_losses")
+    played, clean = _table("losses", losses), _table("clean_losses", clean_losses)
     if played.shape != clean.shape:
         raise InvalidParameter(
             f"losses have shape {played.shape}, clean_losses {clean.shape}; expected equal ones, ([runs,] rounds, arms)"
@@ -48,7 +49,7 @@ def pseudo_regret(distributions: ArrayLike, losses: ArrayLike) -> float:
     >>> pseudo_regret([[0.5, 0.5], [1.0, 0.0]], [[0.0, 1.0], [0.0, 1.0]])
     0.5
     """
-    shares, lost = _table(distributions, "distributions"), _table(losses, "losses")
+    shares, lost = _table("distributions", distributions), _table("losses", losses)
     if shares.shape != lost.shape:
         raise InvalidParameter(
             f"distributions have shape {shares.shape}, losses {lost.shape}; expected equal ones, ([runs,] rounds, arms)"
@@ -64,7 +65,7 @@ def realised_regret(arms: ArrayLike, losses: ArrayLike) -> float:
     >>> realised_regret([1, 0], [[0.0, 1.0], [0.0, 1.0]])
     1.0
     """
-    chosen, lost = np.asarray(arms), _table(losses, "losses")
+    chosen, lost = np.asarray(arms), _table("losses", losses)
     if lost.ndim != 2 or chosen.shape != lost.shape[:1] or chosen.dtype.kind not in "iu":
         raise InvalidParameter(
             f"arms have shape {chosen.shape} and losses {lost.shape}; expected arm numbers (rounds,) and (rounds, arms)"
@@ -80,7 +81,7 @@ def arm_gaps(means: ArrayLike) -> Array:
     >>> arm_gaps([0.25, 0.5])
     array([0.  , 0.25])
     """
-    mu = _numbers(means, "means")
+    mu = _finite("means", means)
     if mu.ndim != 1 or mu.size == 0:
         raise InvalidParameter(f"means have shape {mu.shape}; expected one finite number for each arm")
     gaps: Array = mu - mu.min()
@@ -173,18 +174,15 @@ def _by_linear_program(graph: FeedbackGraph, gaps: Array, needed: Array) -> floa
     return float(answer.fun)
 
 
-def _table(values: ArrayLike, name: str) -> Array:
-    array = _numbers(values, name)
+def _table(name: str, values: ArrayLike) -> NDArray[np.float64]:
+    array = _finite(name, values)
     if array.ndim < 2 or array.size == 0:
         raise InvalidParameter(f"{name} have shape {array.shape}; expected ([runs,] rounds, arms), none of them 0")
     return array
 
 
-def _numbers(values: ArrayLike, name: str) -> Array:
-    try:
-        array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise InvalidParameter(f"{name} are {values!r}; expected numbers in a regular shape") from None
+def _finite(name: str, values: ArrayLike) -> NDArray[np.float64]:
+    array = numbers(name, values)
     if not np.isfinite(array).all():
-        raise InvalidParameter(f"{name} contain a number that is not finite; expected finite numbers")
+        raise InvalidParameter(f"{name} contains a number that is not finite; expected finite numbers")
     return array

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from allworlds.foundation.checks import index, real, whole
+from allworlds.foundation.checks import index, numbers, real, whole
 from allworlds.foundation.errors import InvalidParameter
 from allworlds.worlds.base import World, make_nature
 from allworlds.worlds.nature import MIXED
@@ -30,7 +30,7 @@ def phases(levels: ArrayLike, lengths: ArrayLike, constant: ArrayLike | None = N
     >>> [world.mean(t, 1, horizon=100) for t in (75, 76)], world.loss(0, 76, 1, horizon=100)
     ([0.5, 1.0], 1.0)
     """
-    means = _numbers("levels", levels)
+    means = numbers("levels", levels)
     if means.ndim != 2 or means.size == 0:
         raise InvalidParameter(f"levels have shape {means.shape}; expected (phases, arms), at least one of each")
     wrong = np.argwhere(~((means >= 0.0) & (means <= 1.0)))
@@ -98,7 +98,7 @@ def lock_in(
 
 def _shares(lengths: ArrayLike, n_phases: int) -> NDArray[np.float64]:
     """(P,) the lengths divided by their sum."""
-    given = _numbers("lengths", lengths)
+    given = numbers("lengths", lengths)
     if given.shape != (n_phases,):
         raise InvalidParameter(f"lengths have shape {given.shape}; expected one number for each phase, ({n_phases},)")
     wrong = np.flatnonzero(~(np.isfinite(given) & (given > 0.0)))
@@ -119,10 +119,3 @@ def _flags(constant: ArrayLike | None, shape: tuple[int, ...]) -> NDArray[np.flo
     if flags.dtype.kind not in "biu" or not np.isin(flags, (0, 1)).all():
         raise InvalidParameter("constant holds something else than True and False; expected only these")
     return flags.astype(np.float64)
-
-
-def _numbers(name: str, values: ArrayLike) -> NDArray[np.float64]:
-    try:
-        return np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InvalidParameter(f"{name} are {values!r}; expected numbers in a regular shape") from None

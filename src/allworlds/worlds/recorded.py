@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from allworlds.foundation.checks import numbers
 from allworlds.foundation.errors import InvalidParameter, MissingExtra
 from allworlds.worlds.base import World, make_nature
 from allworlds.worlds.nature import DETERMINISTIC, TABLE
@@ -27,7 +27,7 @@ def recorded(table: ArrayLike | str | Path, *, name: str | None = None) -> World
         path = Path(table)
         losses, title = _read(path), name or path.stem
     else:
-        losses, title = _numbers(table, "the table"), name or "recorded"
+        losses, title = numbers("the table", table), name or "recorded"
     if losses.ndim != 2 or losses.size == 0:
         raise InvalidParameter(f"the table has shape {losses.shape}; expected (rounds, arms), at least one of each")
     wrong = np.argwhere(~((losses >= 0.0) & (losses <= 1.0)))
@@ -39,15 +39,6 @@ def recorded(table: ArrayLike | str | Path, *, name: str | None = None) -> World
         )
     best = losses.sum(axis=0).argmin()
     return World(title, make_nature(losses.shape[1], kind=TABLE, noise=DETERMINISTIC, table=losses, best=best))
-
-
-def _numbers(values: Any, what: str) -> NDArray[np.float64]:
-    try:
-        return np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InvalidParameter(
-            f"{what} is not made of numbers in rows of equal length; expected (rounds, arms)"
-        ) from None
 
 
 def _read(path: Path) -> NDArray[np.float64]:
@@ -87,7 +78,7 @@ def _read_parquet(path: Path) -> NDArray[np.float64]:
         columns = parquet.read_table(path).columns
     except (pyarrow.ArrowException, OSError) as error:
         raise InvalidParameter(f"{path.name} is no Parquet file that can be read: {error}") from None
-    return np.column_stack([_numbers(column.to_pylist(), path.name) for column in columns] or [np.zeros((0, 0))])
+    return np.column_stack([numbers(path.name, column.to_pylist()) for column in columns] or [np.zeros((0, 0))])
 
 
 def _is_number(text: str) -> bool:

@@ -8,7 +8,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from allworlds.foundation.checks import index, real, whole
+from allworlds.foundation.checks import index, numbers, real, whole
 from allworlds.foundation.errors import InvalidParameter
 from allworlds.worlds.base import World, make_nature
 from allworlds.worlds.nature import BERNOULLI, BETA, DETERMINISTIC, GAUSSIAN, STATIONARY
@@ -77,10 +77,7 @@ def one_bad_arm(n_arms: int, gap: float = 0.125, bad_arm: int = 0, *, name: str 
 
 def as_means(means: ArrayLike) -> NDArray[np.float64]:
     """(N,) one number from 0 to 1 for each arm, or an error."""
-    try:
-        array = np.array(means, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InvalidParameter(f"means are {means!r}; expected one number from 0 to 1 for each arm") from None
+    array = numbers("means", means)
     if array.ndim != 1 or array.size == 0:
         raise InvalidParameter(f"means have shape {array.shape}; expected one number for each arm, shape (N,)")
     wrong = np.flatnonzero(~((array >= 0.0) & (array <= 1.0)))
