@@ -244,7 +244,7 @@ class Agent:
     def _waiting(self, decision: Decision | int) -> tuple[Decision, Any]:
         """The pending decision that is meant, with its ticket."""
         number = decision.id if isinstance(decision, Decision) else decision
-        if not is_whole(number):
+        if type(number) is not int and not is_whole(number):
             raise InvalidParameter(f"decision is {decision!r}; expected a Decision of this agent, or its id")
         waiting = self._pending.get(number)
         if waiting is None:

@@ -75,7 +75,9 @@ def reported_values(
     Raise InvalidLosses if one is missing, is not a number or is of an arm that the chosen one does not see.
     """
     observes = decision.observes
-    if isinstance(losses, Mapping):
+    if isinstance(losses, list | tuple | np.ndarray):  # the common forms first: checks of abstract classes are slow
+        values = as_numbers(losses)
+    elif isinstance(losses, Mapping):
         missing = [arm for arm in observes if arm not in losses]
         if missing:
             raise InvalidLosses(
@@ -131,7 +133,7 @@ def as_numbers(values: Any) -> NDArray[np.float64]:
         raise InvalidLosses(
             f"losses are {few(values)}, which are not numbers; expected a mapping, list or array of numbers"
         )
-    return array.astype(np.float64, copy=False)
+    return array if array.dtype == np.float64 else array.astype(np.float64)
 
 
 def _is_number(value: object) -> bool:
