@@ -442,11 +442,22 @@ def test_the_growth_of_the_theorem_is_the_largest_of_any_round(states: list[Prac
     assert inner.growth == pytest.approx(inside, rel=1e-6)
     ends = [(2.3 / 1.55) ** 1.5 * 0.75**2, (1.55 / 1.05) ** 1.5 * 0.25, 1.0]  # b = 3/4, 1/2 and 0
     assert inside > 1.2 * max(ends)  # the largest value lies inside
+    flat = Numbers(np.array([1, 1]), dataclasses.replace(shipped, beta=2.0, barrier_slope=0.0, baseline_share=0.3))
+    assert flat.growth == pytest.approx(1.0)  # at b = 0; at 0.3 it is (2 / 1.7)^1.5 0.7^2
     steep = Numbers(np.array([10, 2]), dataclasses.replace(shipped, beta=5.0, barrier_slope=3.0, rate_factor=()))
     assert steep.growth == pytest.approx((5.0 / (5.0 - rebound(10))) ** 1.5)  # the largest value is at b = 0
     assert steep.growth == pytest.approx(largest_growth(5.0, 3.0, rebound(10), 0.75), rel=1e-6)
     short = Numbers(np.array([1, 1]), dataclasses.replace(shipped, beta=0.05, barrier_slope=3.0, baseline_share=0.01))
     assert short.growth == pytest.approx((0.08 / 0.07) ** 1.5 * 0.99**2, rel=1e-12)  # the share ends before that place
+
+
+def test_from_a_half_on_a_higher_baseline_only_makes_the_growth_larger() -> None:
+    rng = np.random.default_rng(4)
+    for _ in range(300):
+        n, slope = rng.uniform(0.0, 3.0), rng.uniform(0.0, 4.0)
+        beta = max(n, n + 1.0 - slope) + 10.0 ** rng.uniform(-3.0, 1.0)  # a barrier above b + n for every b up to 1
+        values = [growth_at(beta, slope, n, b, b) for b in np.linspace(0.5, 1.0, 200)]
+        assert np.all(np.diff(values) > 0.0)
 
 
 # --- what the theorem is about -------------------------------------------------------------------------

@@ -122,18 +122,17 @@ class Numbers:
     def growth(self) -> float:
         """``rho_bar``, the largest ``rho^(3/2) max(b, 1 - b)^2`` for ``b`` up to ``phi``.
 
-        ``rho`` falls as the barrier rises, so the highest baseline is ``b`` there. The logarithm of the rest is
-        stationary only at roots of a quadratic on each side of ``b = 1/2``, where it has no peak, so the ends and these
-        roots are all candidates. Further points from 0 to ``phi`` do no harm.
+        ``rho`` falls as the barrier rises, so the highest baseline is ``b`` there. From ``b = 1/2`` on the value rises
+        with ``b``, because ``-b rho'/rho < 1``. Below, its logarithm is stationary only at the roots of a quadratic. So
+        the ends and these roots are all candidates; further points from 0 to ``phi`` do no harm.
         """
         c, n = self.constants, self.rebound
         slope, top = _slope(c), highest_baseline(c)
         # rho'/rho = (beta - slope n) / ((beta + slope b) (beta - n + (slope - 1) b))
         product = np.polymul([slope, c.beta], [slope - 1.0, c.beta - n])
         rise = 1.5 * (c.beta - slope * n)
-        below = np.roots(np.polysub(2.0 * product, [-rise, rise]))  # of rho^1.5 (1 - b)^2
-        above = np.roots(np.polyadd(2.0 * product, [rise, 0.0]))  # of rho^1.5 b^2
-        candidates = np.clip([0.0, top, *below.real, *above.real], 0.0, top).tolist()
+        roots = np.roots(np.polysub(2.0 * product, [-rise, rise]))  # where rho^1.5 (1 - b)^2 is stationary
+        candidates = np.clip([0.0, top, *roots.real], 0.0, top).tolist()
         return max(growth(c.beta + slope * b, b, n) for b in candidates)
 
     @cached_property
