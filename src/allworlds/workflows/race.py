@@ -27,7 +27,7 @@ from allworlds.foundation.specs import parse_spec
 from allworlds.graphs.by_name import graph_spec
 from allworlds.learners.by_name import entry_of
 from allworlds.reporting.race_report import finding, how_read, write_race_report
-from allworlds.workflows.experiments import RunPlan, plan_of, run_plan, stored_plan
+from allworlds.workflows.experiments import RunPlan, open_run, plan_of, run_plan, stored_plan
 
 GRAPH = "disjoint-cliques:10x10"
 WORLDS = (
@@ -227,7 +227,7 @@ def run_race(
     plan = race.plan()
     if report:
         _check_drawing()
-    folder = Path(out)
+    folder = open_run(out, jobs)
     listener.on_notice(how_read(race.graph, plan.cache.cover(race.graph)[0]))
     if (sentence := _what_is_replaced(plan, folder)) is not None:
         listener.on_notice(sentence)
