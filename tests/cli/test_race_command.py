@@ -217,7 +217,7 @@ def test_the_report_of_another_race_is_not_replaced_without_a_word(tmp_path):
     other = run("race", *TINY, "--graph", "bandit:4", *out)
     assert f"replaces the report of another race (graph bandit:3) in '{tmp_path}'" in other.stderr
     (tmp_path / "experiment.json").unlink()
-    assert f"replaces '{tmp_path}/report.html', which tells of another race" in run("race", *TINY, *out).stderr
+    assert f"replaces '{tmp_path}/report.html', the report of another race" in run("race", *TINY, *out).stderr
 
 
 def test_without_ratios_the_terminal_says_why_and_prints_no_headline(tmp_path):
@@ -230,7 +230,6 @@ def test_without_ratios_the_terminal_says_why_and_prints_no_headline(tmp_path):
 
 
 def test_the_help_counts_the_cells_of_the_full_race_and_names_the_lists():
-
     from allworlds.workflows.race import Race, full_race
 
     text = " ".join(run("race", "--help", columns=300).stdout.split())

@@ -68,14 +68,14 @@ def progress(*, hidden: bool = False, plainly: str | None = None) -> Iterator[On
 def plain_lines(things: str) -> OnProgress:
     """A callback that writes a line whenever another tenth is finished: ``36 of 360 cells, 40 s``."""
     started = time.monotonic()
-    told: int | None = None
+    last: int | None = None
 
     def on_progress(done: int, total: int, what: str) -> None:
-        nonlocal told
+        nonlocal last
         tenth = 10 * done // total
-        if told is not None and tenth > told:
+        if last is not None and tenth > last:
             typer.echo(f"{done} of {total} {things}, {time.monotonic() - started:.0f} s", err=True)
-        told = tenth
+        last = tenth
 
     return on_progress
 
@@ -116,7 +116,7 @@ def print_rows(titles: Sequence[str], rows: Sequence[Sequence[str]], narrow: int
 
 
 def _print_list(width: int, titles: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Each name in bold, and below it, indented, what there is to say; examples on lines of their own."""
+    """Each name in bold, its facts indented below, and examples on lines of their own."""
     import textwrap
 
     facts = [title for title in titles[1:] if title != EXAMPLE]

@@ -111,7 +111,7 @@ class Driver:
             while (self._todo or self._alone) and self._under_way < self.executor.width:
                 self.executor.submit(self._next_bundle())
                 self._under_way += 1
-            if self._suspects and not self._under_way:  # all others have ended: whoever dies now is to blame
+            if self._suspects and not self._under_way:  # nothing else runs: a worker that dies now dies of this cell
                 self.executor.submit((self._suspects[0],))
                 self._under_way += 1
             for returned in self.executor.collect(timeout=0.1):

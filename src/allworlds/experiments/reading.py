@@ -65,7 +65,7 @@ def read_experiment(name: str | Path, changes: Sequence[str] = ()) -> tuple[Expe
 
 
 def as_experiment(data: Any, name: str, text: str = "") -> Experiment:
-    """Plain data as an experiment; ``name`` and ``text`` say in an error where it came from."""
+    """Plain data as an experiment; ``name`` and ``text`` are for error messages."""
     try:
         from pydantic import ValidationError
 
@@ -180,7 +180,7 @@ def _keys_at(place: Place) -> list[str]:
 
 
 def _line_of(text: str, place: Place) -> int | None:
-    """The line of a key, found by its table's header and its name; None where it cannot be told.
+    """The line of a key, found by its table's header and its name; None where it is not found.
 
     >>> _line_of('name = "a"\\n[[grid]]\\nseeds = 1\\n[[grid]]\\nseed = 2', ("grid", 1, "seed"))
     5

@@ -233,7 +233,7 @@ class Store:
             base.close()
             if isinstance(error, sqlite3.OperationalError):
                 raise
-            self._path.replace(self._path.with_suffix(".damaged"))  # the parts tell what it knew
+            self._path.replace(self._path.with_suffix(".damaged"))  # the parts hold what it knew
             return self._connect()
         return base
 

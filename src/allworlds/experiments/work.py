@@ -1,4 +1,4 @@
-"""The work itself: play a cell and give its rows, on whatever thread or machine this runs.
+"""Play a cell and return its rows, on any thread or machine.
 
 Nothing here raises for a cell that fails: the failure is its outcome, so that the cells beside it are not lost.
 """

@@ -63,6 +63,12 @@ def house_style() -> Iterator[None]:
         yield
 
 
+def check_drawing() -> None:
+    """Raise :class:`~allworlds.foundation.errors.MissingExtra` unless figures can be drawn."""
+    with house_style():
+        pass
+
+
 def blank(width: float, height: float) -> Figure:
     """An empty figure of this size in inches."""
     from matplotlib.figure import Figure

@@ -1,4 +1,4 @@
-"""What the report of an experiment tells, and its sentences: the answer, with its numbers, whatever they are."""
+"""The summary of an experiment, and its answer in sentences with numbers."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def _slope_said(slope: Slope, digits: int = 2) -> str:
 
 
 def verdict(slope: Slope, theory: float) -> str:
-    """How a measured slope stands to the theory's, as far as two decimals tell.
+    """How a measured slope compares with the theory's, to two decimals.
 
     >>> verdict(Slope(0.44, 0.40, 0.52, 5, 0), 0.5)
     'which agrees with the slope 0.5 of theory'

@@ -41,7 +41,7 @@ ABOUT_SLOPES = (
 
 
 def write_experiment_report(summary: ExperimentSummary, folder: Path) -> Path:
-    """Write ``report.html``, and each figure as SVG and PDF in ``figures/``; give the path of the page."""
+    """Write ``report.html``, and each figure as SVG and PDF in ``figures/``; returns the path of the page."""
     return write_page(make_page(summary, list(save_figures(draw_figures(summary), folder).values())), folder)
 
 

@@ -71,7 +71,7 @@ def fact_list(facts: Mapping[str, str]) -> str:
 
 
 def write_page(page: str, folder: Path) -> Path:
-    """``folder/report.html``, whole or not at all; gives its path."""
+    """``folder/report.html``, written atomically; returns its path."""
     path = folder / "report.html"
     with _saying(folder):
         write_atomic(path, page.encode())
@@ -102,7 +102,7 @@ def counted(number: int, thing: str) -> str:
 
 
 def number(value: float) -> str:
-    """A regret, with as many digits as it deserves.
+    """A regret: whole above 100, one decimal below.
 
     >>> number(1234.56), number(3.21), number(-0.04)
     ('1,235', '3.2', '0.0')

@@ -171,10 +171,10 @@ def short_titles(specs: list[str]) -> dict[str, str]:
     for spec, one in parsed.items():
         name = one.name.replace("-", " ")
         same = [other for other in parsed.values() if other.name == one.name]
-        telling = [
+        distinct = [
             f"{key} {value}"
             for key, value in one.options.items()
             if any(other.options.get(key) != value for other in same)
         ]
-        titles[spec] = ", ".join([name, *telling])
+        titles[spec] = ", ".join([name, *distinct])
     return titles

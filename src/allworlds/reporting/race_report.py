@@ -50,7 +50,7 @@ ABOUT_REGRET = (
 
 
 def write_race_report(summary: RaceSummary, folder: Path) -> Path:
-    """Write ``report.html``, and each figure as SVG and PDF in ``figures/``; give the path of the page."""
+    """Write ``report.html``, and each figure as SVG and PDF in ``figures/``; returns the path of the page."""
     return write_page(make_page(summary, save_figures(draw_figures(summary), folder)), folder)
 
 
@@ -175,7 +175,7 @@ def how_read(graph: str, cover: CliqueCover) -> str:
 
 
 def finding(summary: RaceSummary) -> str:
-    """The headline in a sentence or two, whoever won."""
+    """The headline in a sentence or two."""
     titles = short_titles(list(summary.worlds))
     ours = next(row for row in summary.ratios if row.learner == summary.ours)
     if ours.ratio is None or ours.world is None:

@@ -1,4 +1,4 @@
-"""Cover a graph: the best cover in the time given, what is proved about it, what it is worth, and files of it."""
+"""Cover a graph: the best cover in the time given, its certificate, its regret bounds, and files of it."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ from allworlds.graphs import FeedbackGraph
 from allworlds.graphs.by_name import make_graph
 from allworlds.graphs.files import FORMATS, parse_graph, read_graph
 from allworlds.graphs.storage import DisjointCliques
+from allworlds.reporting.canvas import check_drawing, save
+from allworlds.reporting.pictures import cover_picture
 from allworlds.theory import clique_penalty, sharp_adversarial_bound, theorem_1_bound
 
 OBJECTIVES = ("cliques", "penalty")
@@ -44,7 +46,7 @@ class Worth:
 
 @dataclass(frozen=True, eq=False)
 class CoverResult:
-    """A cover and all that is said about it."""
+    """A cover with its numbers and files."""
 
     source: str
     cover: CliqueCover
@@ -100,8 +102,8 @@ def cover_graph(
 ) -> CoverResult:
     """Cover the graph in a file, on standard input (``-``) or named by a spec; write files if there is an ``out``.
 
-    With a ``horizon``, also say what the cover is worth in a bound on the regret. In ``out`` go ``cover.json`` and a
-    picture as SVG, PNG and PDF. ``on_notice(sentence)`` hears when a search with a time limit begins.
+    With a ``horizon``, also compute regret bounds for the cover. The files in ``out`` are ``cover.json`` and a picture
+    as SVG, PNG and PDF. ``on_notice(sentence)`` is called when a search with a time limit begins.
 
     >>> result = cover_graph("cycle:9", horizon=100_000)
     >>> result.cover.n_cliques, result.alpha.lower, [worth.cover for worth in result.worth]
@@ -112,11 +114,8 @@ def cover_graph(
     check_time_limit(time_limit)
     graph = find_graph(source, form)
     if out is not None:
-        from allworlds.reporting.canvas import house_style
-
         open_folder(out)  # before the search, so that no result is lost
-        with house_style():  # raises if figures cannot be drawn
-            pass
+        check_drawing()
     if not isinstance(graph._storage, DisjointCliques):
         compile_searches()
     if time_limit is not None:
@@ -170,9 +169,6 @@ def what_it_is_worth(cover: CliqueCover, horizon: int) -> tuple[Worth, ...]:
 
 def write_files(cover: CliqueCover, folder: Path) -> tuple[Path, ...]:
     """Write ``cover.json`` and the picture into a folder, which is created if need be."""
-    from allworlds.reporting.canvas import save
-    from allworlds.reporting.pictures import cover_picture
-
     open_folder(folder)
     figure = cover_picture(cover)
     pictures = [save(figure, folder / f"cover.{kind}") for kind in ("svg", "png", "pdf")]

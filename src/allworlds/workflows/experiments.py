@@ -19,7 +19,6 @@ from allworlds.experiments.executors import Cluster, Executor, Threads
 from allworlds.experiments.reading import Source, as_experiment, read_experiment, shipped
 from allworlds.experiments.store import DESCRIPTION, Store, new_folder, read_description
 from allworlds.experiments.work import code
-from allworlds.foundation.checks import whole
 from allworlds.foundation.errors import InvalidParameter, RunStopped
 from allworlds.foundation.files import exclusive_lock
 from allworlds.foundation.machine import machine, same_kind, versions
@@ -184,9 +183,7 @@ def run_plan(
     """Play the cells of a plan that are not finished in ``out``; ``replace``: also where another race was before."""
     started = time.perf_counter()
     listener = listener or Listener()
-    if jobs is not None:
-        whole("jobs", jobs)
-    folder = new_folder(out)
+    folder = open_run(out, jobs)
     try:
         with exclusive_lock(folder):
             known = _is_known(plan, folder, extend=extend, replace=replace, listener=listener)
@@ -215,6 +212,13 @@ def run_plan(
         seconds=time.perf_counter() - started,
         checksum=checksum,
     )
+
+
+def open_run(out: str | Path, jobs: int | None) -> Path:
+    """The folder of a run, made if need be; raises unless it can be written and ``jobs`` counts threads."""
+    if jobs is not None and (isinstance(jobs, bool) or jobs < 1):
+        raise InvalidParameter(f"jobs is {jobs!r}; expected a number of threads, at least 1")
+    return new_folder(out)
 
 
 def _work(

@@ -26,8 +26,9 @@ from allworlds.foundation.machine import versions
 from allworlds.foundation.specs import parse_spec
 from allworlds.graphs.by_name import graph_spec
 from allworlds.learners import LEARNERS as REGISTRY
+from allworlds.reporting.canvas import check_drawing
 from allworlds.reporting.race_report import finding, how_read, write_race_report
-from allworlds.workflows.experiments import RunPlan, plan_of, run_plan, stored_plan
+from allworlds.workflows.experiments import RunPlan, open_run, plan_of, run_plan, stored_plan
 
 GRAPH = "disjoint-cliques:10x10"
 WORLDS = (
@@ -224,8 +225,8 @@ def run_race(
     race = Race(graph, _listed(worlds), _listed(learners), horizon, seeds, first_seed)
     plan = race.plan()
     if report:
-        _check_drawing()
-    folder = Path(out)
+        check_drawing()
+    folder = open_run(out, jobs)
     listener.on_notice(how_read(race.graph, plan.cache.cover(race.graph)[0]))
     if (sentence := _what_is_replaced(plan, folder)) is not None:
         listener.on_notice(sentence)
@@ -246,7 +247,7 @@ def run_race(
 def report_race(folder: str | Path) -> RaceResult:
     """Write the report and the result of the finished race in ``folder`` again."""
     description = read_description(folder)
-    _check_drawing()
+    check_drawing()
     return _finish(Race(**description["race"]), stored_plan(description), Path(folder), 0.0, None, report=True)
 
 
@@ -307,21 +308,13 @@ def _runs(world: str, learner: str, cells: list[FinishedCell]) -> Runs:
     )
 
 
-def _check_drawing() -> None:
-    """Raise before the first round where figures cannot be drawn."""
-    from allworlds.reporting.canvas import house_style
-
-    with house_style():
-        pass
-
-
 def _what_is_replaced(plan: RunPlan, folder: Path) -> str | None:
     """A sentence if the folder holds the report or result of another race, which this one will write over."""
     page = folder / "report.html"
     try:
         old = read_description(folder)
     except InvalidParameter:
-        return f"replaces '{page}', which tells of another race" if page.exists() else None
+        return f"replaces '{page}', the report of another race" if page.exists() else None
     if old["hash"] == plan.hash or "race" not in old:
         return None
     what = "report" if page.exists() else "result"

@@ -17,6 +17,7 @@ from allworlds.experiments.parts import MEASURES, cells_in, read_part, results_c
 from allworlds.experiments.reading import as_experiment
 from allworlds.experiments.store import CellRecord, Store, read_description
 from allworlds.experiments.work import code, play_cell
+from allworlds.reporting.canvas import check_drawing
 from allworlds.reporting.experiment_answers import ExperimentSummary, answers
 from allworlds.reporting.experiment_report import write_experiment_report
 from allworlds.workflows.race import RaceResult, report_race
@@ -216,12 +217,9 @@ def write_report(folder: str | Path) -> ExperimentReport | RaceResult:
     >>> write_report(folder).report.name
     'report.html'
     """
-    from allworlds.reporting.canvas import house_style
-
     if "race" in read_description(folder):
         return report_race(folder)
-    with house_style():  # raises where figures cannot be drawn
-        pass
+    check_drawing()
     summary = summarise_experiment(folder)
     return ExperimentReport(write_experiment_report(summary, Path(folder)), summary)
 
