@@ -137,7 +137,7 @@ def changed_by_an_edit(tmp_path, edited):
         ("learners/tsallis_shannon.py", {"tsallis_shannon"}),
         ("ftrl/clock.py", {"tsallis_shannon"}),
         ("learners/ucb_n.py", {"ucb_n"}),
-        ("worlds/nature.py", {"thompson_n", "ucb_n", "tsallis_shannon"}),
+        ("worlds/losses.py", {"thompson_n", "ucb_n", "tsallis_shannon"}),
         ("simulation/play.py", {"thompson_n", "ucb_n", "tsallis_shannon"}),
         ("kernels/random.py", {"thompson_n", "ucb_n", "tsallis_shannon"}),
         ("learners/base.py", {"thompson_n", "ucb_n", "tsallis_shannon"}),

@@ -15,7 +15,7 @@ from allworlds.reporting.styles import OURS, Style
 from allworlds.theory import sharp_adversarial_bound, sharp_corrupted_bound
 from allworlds.theory.lower_bounds import HOSTILE_START, hostile_lower_bound, stochastic_lower_bound
 from allworlds.worlds import World
-from allworlds.worlds.nature import BERNOULLI, NO_ATTACK
+from allworlds.worlds.losses import BERNOULLI, NO_ATTACK
 
 Floats = NDArray[np.float64]
 GREY = "#666666"

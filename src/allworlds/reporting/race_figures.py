@@ -13,7 +13,7 @@ from allworlds.reporting.labels import EndLabel, label_ends
 from allworlds.reporting.lines import TheoryLine, theory_lines
 from allworlds.reporting.story import RaceSummary, short_titles
 from allworlds.reporting.styles import OURS, Style, learner_styles
-from allworlds.worlds.nature import ALTERNATING, STATIONARY
+from allworlds.worlds.losses import ALTERNATING, STATIONARY
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

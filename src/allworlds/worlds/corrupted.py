@@ -10,9 +10,9 @@ import math
 from typing import Literal, get_args
 
 from allworlds.foundation.errors import InvalidParameter
-from allworlds.worlds.base import World, change_nature
+from allworlds.worlds.base import World, change_arrays
 from allworlds.worlds.checks import arm_of, between, whole
-from allworlds.worlds.nature import (
+from allworlds.worlds.losses import (
     ALL_WORST,
     AT_ONCE,
     DRIFTING,
@@ -61,7 +61,7 @@ def corrupted(
         raise InvalidParameter(f"attack is {attack!r}; expected one of {', '.join(get_args(Attack))}")
     budget, period = between("budget", budget, 0.0, math.inf), whole("period", period)
     bait = _worst_arm(world) if decoy is None else arm_of(world.n_arms, decoy)
-    nature = change_nature(
+    nature = change_arrays(
         world.nature,
         attack={"flip": FLIP, "decoy-best": MAKE_BEST, "all-worst": ALL_WORST}.get(attack, MAKE_WORST),
         victim=bait if attack == "decoy-best" else world.best_arm,
