@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from allworlds import worlds
 from allworlds.worlds import World
-from allworlds.worlds.nature import reveal
+from allworlds.worlds.losses import reveal
 
 N_ARMS = 6
 LONGEST = 400

@@ -22,9 +22,9 @@ from allworlds.learners import Learner, make_learner
 from allworlds.learners.dispatch import visibility
 from allworlds.simulation import play_many
 from allworlds.simulation.play import run
-from allworlds.simulation.record import new_record
+from allworlds.simulation.trace import new_record
 from allworlds.worlds import World, phases
-from allworlds.worlds.nature import Totals
+from allworlds.worlds.losses import new_totals
 
 Floats = NDArray[np.float64]
 LearnerFactory = Callable[[CliqueCover, int], Any]
@@ -132,8 +132,11 @@ def evaluate(
     last = np.array([horizon], dtype=np.int64)
 
     def one(seed: int) -> float:
-        state, record = learner.init(), new_record(1, learner)
-        totals = Totals(np.zeros(4), np.zeros((nature.candidates.size, 3)))
+        state, record = (
+            learner.init(),
+            new_record(1, 0, learner.n_arms),
+        )
+        totals = new_totals(nature.candidates.size)
         run(state, visibility(state), nature, seed, last, np.empty(learner.n_arms), totals, record)
         return float(record.rows[0, 0])
 

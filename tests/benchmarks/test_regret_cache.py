@@ -137,7 +137,7 @@ def changed_by_an_edit(tmp_path, edited):
         ("learners/tsallis_shannon.py", {"tsallis_shannon"}),
         ("ftrl/clock.py", {"tsallis_shannon"}),
         ("learners/ucb.py", {"ucb"}),
-        ("worlds/nature.py", {"thompson_n", "ucb", "tsallis_shannon"}),
+        ("worlds/losses.py", {"thompson_n", "ucb", "tsallis_shannon"}),
         ("simulation/play.py", {"thompson_n", "ucb", "tsallis_shannon"}),
         ("kernels/random.py", {"thompson_n", "ucb", "tsallis_shannon"}),
         ("learners/base.py", {"thompson_n", "ucb", "tsallis_shannon"}),

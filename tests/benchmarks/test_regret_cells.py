@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from allworlds.worlds.corrupted import Attack
-from allworlds.worlds.nature import GAUSSIAN
+from allworlds.worlds.losses import GAUSSIAN
 from regret_suite import drawn_cells, named_cells, reporting_cells, reporting_seeds, tuning_cells, tuning_seeds
 from regret_suite.cells import NEVER_NEGATIVE, Group, in_words, sizes_of
 from regret_suite.drawn import ATTACKS, MOST_PLAYED

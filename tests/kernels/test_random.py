@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from allworlds.foundation.errors import InvalidParameter
-from allworlds.kernels.random import as_seed, philox, uniform_pair
+from allworlds.kernels.random import as_seed, philox, uniform, uniform_pair, write_uniforms
 
 ONES = 0xFFFFFFFF
 VECTORS = [
@@ -57,6 +57,35 @@ def test_a_pair_is_made_of_the_published_words():
     first, second = uniform_pair(0, 0, 0, 0)
     assert first == (w0 * 2**21 + (w1 >> 11)) / 2**53
     assert second == (w2 * 2**21 + (w3 >> 11)) / 2**53
+
+
+def test_four_lanes_share_the_words_of_a_published_block():
+    answer = VECTORS[0][2]
+    assert [uniform(0, 0, 0, lane) for lane in range(4)] == [word / 2**32 for word in answer]
+    words = philox(*(np.uint64(word) for word in (5, 0, 3, 16, 7, 0)))
+    assert [uniform(7, 16, 5, lane) for lane in range(12, 16)] == [int(word) / 2**32 for word in words]
+
+
+@pytest.mark.parametrize("first", [0, 1, 2, 3, 1001])
+@pytest.mark.parametrize("size", [0, 1, 2, 3, 4, 5, 7, 8, 10, 37])
+def test_many_lanes_at_once_give_what_each_gives_alone(first, size):
+    rng = np.random.default_rng([first, size])
+    following = np.arange(first, first + size)
+    for lanes in (following, 3 * following, following[::-1].copy(), rng.permutation(following)):
+        out = np.full(size, np.nan)
+        write_uniforms(9, 16, 12, lanes, out)
+        assert out.tolist() == [uniform(9, 16, 12, lane) for lane in lanes]
+
+
+def test_the_lanes_of_one_block_are_uniform_and_independent():
+    out = np.empty(40_000)
+    write_uniforms(2021, 16, 3, np.arange(40_000), out)
+    lanes = out.reshape(-1, 4)
+    assert 0.0 <= out.min() <= out.max() < 1.0
+    for one in range(4):
+        assert_uniform(lanes[:, one])
+        for other in range(one):
+            assert_independent(lanes[:, one], lanes[:, other])
 
 
 def test_seed_counter_lane_and_stream_each_have_their_own_words():

@@ -10,7 +10,7 @@ from allworlds.covers import clique_cover
 from allworlds.ftrl import Constants, solve_ftrl
 from allworlds.kernels.random import STREAM_LEARNER, uniform_pair
 from allworlds.learners import TsallisShannon
-from allworlds.worlds.nature import reveal
+from allworlds.worlds.losses import reveal
 
 WORLDS = {
     "stochastic": lambda n: worlds.one_good_arm(n, gap=0.25),

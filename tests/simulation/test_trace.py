@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 
-from allworlds.foundation.errors import InvalidParameter
+from allworlds.foundation.errors import InvalidParameter, MissingExtra
 from allworlds.simulation import Trace, record_rounds
 
 
@@ -64,3 +66,26 @@ def test_a_trace_knows_its_regret_and_its_speed():
 def test_a_trace_is_read_and_not_written():
     with pytest.raises(ValueError, match="read-only"):
         a_trace().pseudo_regret[0] = 0.0
+
+
+def test_a_trace_becomes_a_table_with_a_row_for_each_recorded_round():
+    pytest.importorskip("pandas")
+    masses = np.array([[0.5, 0.5], [0.75, 0.25]])
+    table = a_trace(clique_mass=masses, regret_bound=np.array([1.0, 3.0])).to_pandas()
+    assert (table.index.name, table.index.tolist()) == ("round", [1, 10])
+    assert table.to_dict("list") == {
+        "pseudo_regret": [0.25, 1.5],
+        "clean_regret": [0.25, 2.5],
+        "realised_regret": [1.0, 1.0],
+        "corruption": [0.0, 0.0],
+        "regret_bound": [1.0, 3.0],
+        "clique_mass_0": [0.5, 0.75],
+        "clique_mass_1": [0.5, 0.25],
+    }
+    assert list(a_trace().to_pandas()) == ["pseudo_regret", "clean_regret", "realised_regret", "corruption"]
+
+
+def test_without_pandas_the_error_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(MissingExtra, match=r'pandas is not installed; try pip install "allworlds\[tables\]"'):
+        a_trace().to_pandas()

@@ -13,7 +13,7 @@ from allworlds.foundation.errors import MissingExtra
 from allworlds.theory import sharp_adversarial_bound, sharp_corrupted_bound
 from allworlds.theory.regret import HOSTILE_START, hostile_lower_bound, stochastic_lower_bound
 from allworlds.worlds import World
-from allworlds.worlds.nature import BERNOULLI, NO_ATTACK
+from allworlds.worlds.losses import BERNOULLI, NO_ATTACK
 
 Floats = NDArray[np.float64]
 Rounds = NDArray[np.int64]

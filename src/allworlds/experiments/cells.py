@@ -35,7 +35,7 @@ from allworlds.worlds.by_name import make_world
 if TYPE_CHECKING:
     from allworlds.experiments.experiment import Experiment, Named
 
-FORMAT = 1
+FORMAT = 2
 """Of cells and their rows: raised when the same configuration would give other numbers or other columns."""
 
 

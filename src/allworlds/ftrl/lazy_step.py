@@ -5,19 +5,22 @@ one clique's losses change, and all others meet a slightly smaller rate. So a cl
 (``expansion``) with a certified radius, and its arms are read again only when it was drawn or has left its radius.
 
 The method. Newton's method on all temperatures ``x`` at once, from the last round's, with one term more. Let ``p``
-be a clique's price, ``p' = -1 / f`` and ``p'' = -r`` its derivatives by ``x``, and ``e = f (p - lambda)``. To second
-order the temperature that fits ``lambda`` and its mass are
+be a clique's price, ``p' = -1 / f``, ``p'' = -r`` and ``t`` its derivatives by ``x``, and ``e = f (p - lambda)``. To
+third order the temperature that fits ``lambda``, and to second order its mass, are
 
-    x + e (1 - r f e / 2),        q - g e / f + (h / 2) (e / f)^2,        g = 2 f / x^3,   h = g f (r f + 3 / x),
+    x + e (1 - b e / 2 + c e^2),     q - g e / f + (h / 2) (e / f)^2,
+    b = r f,   c = b^2 / 2 + f t / 6,   g = 2 f / x^3,   h = g f (b + 3 / x),
 
-so ``sum q = 1`` is a quadratic equation for ``lambda`` with a few sums for its coefficients. Convergence is cubic: a
-last move of at most ``SETTLED`` leaves an error of the order of its cube. Two steps are usual. If it does not settle
-in ``MAX_STEPS``, the exact step of ``clique_mass`` takes over: slower, and sure.
+so ``sum q = 1`` is a quadratic equation for ``lambda`` with a few sums for its coefficients. Where cliques are many,
+the drawn one's block is settled first, against the sums of all others. Then one pass over all cliques is usual; where
+they are few, two. If it does not settle in ``MAX_STEPS``, the exact step of ``clique_mass`` takes over: slower, and
+sure.
 """
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +32,7 @@ from allworlds.ftrl.clique_table import (
     BEND,
     BLOCK,
     COOLNESS,
+    CURVE,
     FIRST_PINNED,
     FLATNESS,
     GAIN,
@@ -58,26 +62,50 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 SETTLED = 1e-4
-"""The search ends with a move of at most this, relative; what is left is of the order of its cube."""
-REST = 1e-11
-"""And with a move times the square of its relative correction of at most this: near the limit of convexity, where the
-slope nearly vanishes, the cube has a large factor."""
+"""The search ends with a move of at most this, relative. It leaves temperatures wrong by the order of its fourth power,
+and the sum of all masses by that of its cube."""
+SETTLED_MANY = 2e-4
+"""The same where cliques are many: few of them move that far, and the sum of all masses is wrong by the mean cube."""
+REST = 1e-12
+"""And with a move times the cube of its relative correction of at most this: near the limit of convexity, where the
+slope nearly vanishes, higher powers have large factors."""
 SETTLED_WITH_FLOOR = 1e-6
 """The same with a floor, where only the first derivatives are used and the rest is of the order of the square."""
 MAX_STEPS = 12
 """Where Newton's method gives up, and the exact step takes over."""
 EXACT = 1e-12
 """Residual at which the exact step stops."""
+FEW_BLOCKS = 4
+"""With more blocks of cliques than this, the drawn clique's block is settled before all others move."""
 TERM_8 = TERMS + NEXT * np.uint64(8)
 TERM_7, TERM_6, TERM_5, TERM_4 = (TERMS + NEXT * np.uint64(j) for j in (7, 6, 5, 4))
 TERM_3, TERM_2, TERM_1 = (TERMS + NEXT * np.uint64(j) for j in (3, 2, 1))
+
+MASS, GAINED, LEAD, GROWTH, TILT, EXCESS = (NEXT * np.uint64(j) for j in range(6))
+_1, _2, _3, _4, _5, _6, _7 = (np.uint64(j) for j in range(1, 8))
+
+
+class Response(NamedTuple):
+    """How the masses of some cliques respond to ``lambda`` near a guess; sums over the cliques."""
+
+    mass: float
+    gain: float
+    """``dq / dlambda``."""
+    lead: float
+    """``gain`` times how far the guess is ahead of the clique's price."""
+    growth: float
+    """``d2q / dlambda2``."""
+    tilt: float
+    """``growth`` times how far the guess is ahead."""
+    excess: float
+    """``growth`` times the square of that."""
 
 
 # --- kernels --------------------------------------------------------------------------------------------
 
 
 @lean_jit
-def settle(
+def solve_lazily(
     table: Floats,
     losses: Floats,
     starts: Ints,
@@ -87,29 +115,65 @@ def settle(
     beta: float,
     gamma: float,
     guess: float,
+    drawn: int,
 ) -> tuple[float, int]:
-    """Find the coming round's temperatures from the last round's; return the multiplier and the steps it took."""
+    """Find the coming round's temperatures from the last round's; return the multiplier and the steps it took.
+
+    ``drawn`` is the clique with new losses: it may move far, while the others hardly move.
+    """
     multiplier = guess
-    settled = SETTLED if gamma == 0.0 else SETTLED_WITH_FLOOR
+    many = table.size > FEW_BLOCKS * BLOCK
+    settled = SETTLED_WITH_FLOOR if gamma > 0.0 else SETTLED_MANY if many else SETTLED
     for step in range(1, MAX_STEPS + 1):
         changed = False
         if gamma > 0.0:
             changed = _appraise_with_floor(table, losses, starts, work, sums, eta, beta, gamma, multiplier)
-        elif _appraise(table, 0, table.size, eta, beta):
-            _read_again(table, losses, starts, work, sums, eta, beta)
+        else:
+            _appraise(table, 0, table.size, losses, starts, work, sums, eta, beta)
         if starts.size == 2:  # one clique has all the mass
             return table[PRICE], step
-        multiplier = _multiplier(table, multiplier)
-        if not _move(table, multiplier, settled) and not changed:
+        if step == 1 and many and gamma == 0.0:
+            multiplier = _settle_block(table, drawn, losses, starts, work, sums, eta, beta, multiplier)
+        else:
+            multiplier = _multiplier(table, sums, multiplier)
+        if not _move(table, 0, table.size, multiplier, settled) and not changed:
             return multiplier, step
-    multiplier = _settle_exactly(table, losses, starts, work, sums, eta, beta, gamma, guess)
+    multiplier = _solve_exactly(table, losses, starts, work, sums, eta, beta, gamma, guess)
     if gamma == 0.0:
-        _appraise(table, 0, table.size, eta, beta)  # the entropies where the cliques are now
+        _appraise_blocks(table, 0, table.size, eta, beta)  # the entropies where the cliques are now
     return multiplier, MAX_STEPS + 1
 
 
 @lean_jit
-def _appraise(table: Floats, begin: int, end: int, eta: float, beta: float) -> int:
+def _appraise(
+    table: Floats,
+    begin: int,
+    end: int,
+    losses: Floats,
+    starts: Ints,
+    work: Floats,
+    sums: Floats,
+    eta: float,
+    beta: float,
+) -> None:
+    """Appraise the cliques of some blocks where they are now; expand those again that have left their radius."""
+    if not _appraise_blocks(table, begin, end, eta, beta):
+        return
+    for block in range(begin, end, BLOCK):
+        first = block // BLOCK * LANES
+        found = False
+        for clique in range(first, min(first + LANES, starts.size - 1)):
+            at = place(clique)
+            s = eta * table[at + RATE_FACTOR] * table[at + COOLNESS]
+            if not abs(s * table[at + INVERSE] - 1.0) <= table[at + RADIUS]:
+                expand(table, clique, losses, starts[clique], starts[clique + 1], s, np.inf, work, sums)
+                found = True
+        if found:
+            _appraise_blocks(table, block, block + BLOCK, eta, beta)
+
+
+@lean_jit
+def _appraise_blocks(table: Floats, begin: int, end: int, eta: float, beta: float) -> int:
     """Price, gain, flatness and entropy of the cliques of some blocks; one if some clique has left its radius."""
     outside = 0
     half = 0.5 / eta
@@ -121,23 +185,27 @@ def _appraise(table: Floats, begin: int, end: int, eta: float, beta: float) -> i
             w = eta * table[k + RATE_FACTOR] * cool * table[k + INVERSE] - 1.0
             outside |= abs(w) > table[k + RADIUS]
             a = table[k + TERM_8]
-            b, c, d = a, a, a  # a becomes A; b, c and d its derivatives by w over 1, 2 and 6
+            b, c, d, e = a, a, a, a  # a becomes A; b, c, d and e its derivatives by w over 1, 2, 6 and 24
             a = a * w + table[k + TERM_7]
             b = b * w + a
             c = c * w + b
             d = d * w + c
+            e = e * w + d
             a = a * w + table[k + TERM_6]
             b = b * w + a
             c = c * w + b
             d = d * w + c
+            e = e * w + d
             a = a * w + table[k + TERM_5]
             b = b * w + a
             c = c * w + b
             d = d * w + c
+            e = e * w + d
             a = a * w + table[k + TERM_4]
             b = b * w + a
             c = c * w + b
             d = d * w + c
+            e = e * w + d
             a = a * w + table[k + TERM_3]
             b = b * w + a
             c = c * w + b
@@ -149,82 +217,136 @@ def _appraise(table: Floats, begin: int, end: int, eta: float, beta: float) -> i
             b = b * w + a
             a = a * w + table[k + TERMS] + table[k + ALPHA]
             m = 1.0 + w
-            slope, variance, skewness = m * b, 2.0 * m * m * c, 6.0 * m * m * m * d
+            square = m * m
+            slope, variance, skewness, kurtosis = (
+                m * b,
+                2.0 * square * c,
+                6.0 * square * m * d,
+                24.0 * square * square * e,
+            )
             x = table[k + TEMPERATURE]
             table[k + PRICE] = table[k + LOWEST] - x * (half_hot * (a + slope) + beta * x)
             flatness = 1.0 / (half_hot * (a - slope - variance) + 2.0 * beta * x)
             bend = (half_hot * cool * (3.0 * variance + skewness) + 2.0 * beta) * flatness
+            third = half_hot * cool * cool * (9.0 * variance + 7.0 * skewness + kurtosis) * flatness
             gain = 2.0 * cool * cool * cool * flatness
             table[k + REACH] = (a - slope) * table[k + INVERSE_FACTOR]
             table[k + FLATNESS] = flatness
             table[k + BEND] = bend
+            table[k + CURVE] = 0.5 * bend * bend + third * (1.0 / 6.0)
             table[k + GAIN] = gain
             table[k + GAIN_GROWTH] = gain * flatness * (bend + 3.0 * cool)
     return outside
 
 
 @lean_jit
-def _read_again(
-    table: Floats, losses: Floats, starts: Ints, work: Floats, sums: Floats, eta: float, beta: float
-) -> None:
-    """Expand the cliques that have left their radius where they are now, and appraise their blocks again."""
-    n_cliques = starts.size - 1
-    for first in range(0, n_cliques, LANES):
-        found = False
-        for clique in range(first, min(first + LANES, n_cliques)):
-            at = place(clique)
-            s = eta * table[at + RATE_FACTOR] * table[at + COOLNESS]
-            if not abs(s * table[at + INVERSE] - 1.0) <= table[at + RADIUS]:
-                expand(table, clique, losses, starts[clique], starts[clique + 1], s, np.inf, work, sums)
-                found = True
-        if found:
-            begin = (first // LANES) * BLOCK
-            _appraise(table, begin, begin + BLOCK, eta, beta)
+def _settle_block(
+    table: Floats,
+    drawn: int,
+    losses: Floats,
+    starts: Ints,
+    work: Floats,
+    sums: Floats,
+    eta: float,
+    beta: float,
+    guess: float,
+) -> float:
+    """The multiplier after Newton's method on the drawn clique's block alone; all others follow it to second order."""
+    begin = drawn // LANES * BLOCK
+    end = begin + BLOCK
+    every, block = _response(table, 0, table.size, guess, sums), _response(table, begin, end, guess, sums)
+    if abs(1.0 - every.mass - every.lead) > 1.0:  # far from the guess
+        return _multiplier(table, sums, guess)
+    multiplier = guess + _root(every)
+    for _ in range(MAX_STEPS):
+        unsettled = _move(table, begin, end, multiplier, SETTLED)
+        _appraise(table, begin, end, losses, starts, work, sums, eta, beta)
+        moved = _response(table, begin, end, guess, sums)
+        multiplier = guess + _root(
+            Response(
+                every.mass - block.mass + moved.mass,
+                every.gain - block.gain + moved.gain,
+                every.lead - block.lead + moved.lead,
+                every.growth - block.growth + moved.growth,
+                every.tilt - block.tilt + moved.tilt,
+                every.excess - block.excess + moved.excess,
+            )
+        )
+        if not unsettled:
+            break
+    return multiplier
 
 
 @lean_jit
-def _multiplier(table: Floats, guess: float) -> float:
+def _multiplier(table: Floats, sums: Floats, guess: float) -> float:
     """``lambda`` at which the masses sum to one, to second order.
 
-    First the root of the linear equation, then one step of Newton's method from there on the quadratic one. Far from
-    the guess the quadratic's coefficients would cancel: then the linear root becomes the guess.
+    Far from the guess the coefficients of the quadratic equation would cancel: then the root of the linear one becomes
+    the guess, three times at most.
     """
-    straight, correction = 0.0, 0.0
     for _ in range(3):
-        mass, gain, lead = 0.0, 0.0, 0.0
-        growth, tilt, excess = 0.0, 0.0, 0.0
-        for block in range(0, table.size, BLOCK):
-            for lane in range(LANES):
-                k = np.uint64(block + lane)
-                ahead = guess - table[k + PRICE]
-                rise = table[k + GAIN_GROWTH] * ahead
-                mass += table[k + COOLNESS] * table[k + COOLNESS]
-                gain += table[k + GAIN]
-                lead += table[k + GAIN] * ahead
-                growth += table[k + GAIN_GROWTH]
-                tilt += rise
-                excess += rise * ahead
-        straight = (1.0 - mass - lead) / gain
-        excess = 0.5 * excess + straight * (tilt + 0.5 * straight * growth)
-        correction = excess / max(gain + tilt + straight * growth, 0.5 * gain)
-        if abs(straight) * gain <= 1.0:
-            break
-        guess += straight
-        straight = 0.0
-    return guess + straight - correction
+        found = _response(table, 0, table.size, guess, sums)
+        missing = 1.0 - found.mass - found.lead
+        if abs(missing) <= 1.0:
+            return guess + _root(found)
+        guess += missing / found.gain
+    return guess
 
 
 @lean_jit
-def _move(table: Floats, multiplier: float, settled: float) -> int:
-    """Move every temperature, by at most a factor two; one if some moved by more than ``settled``."""
+def _root(at: Response) -> float:
+    """How far ``lambda`` is from the guess: the root of the linear equation, then one Newton step on the quadratic."""
+    straight = (1.0 - at.mass - at.lead) / at.gain
+    excess = 0.5 * at.excess + straight * (at.tilt + 0.5 * straight * at.growth)
+    return straight - excess / max(at.gain + at.tilt + straight * at.growth, 0.5 * at.gain)
+
+
+@lean_jit
+def _response(table: Floats, begin: int, end: int, guess: float, sums: Floats) -> Response:
+    """Add up how the masses of some blocks respond to ``lambda`` near a guess; every lane has its own sums."""
+    lanes = min(LANES, table.size)  # a number that the compiler does not know: it keeps the loop, and vectorises it
+    sums[:] = 0.0
+    for block in range(begin, end, BLOCK):
+        for lane in range(lanes):
+            i, k = np.uint64(lane), np.uint64(block + lane)
+            cool, gain, growth = table[k + COOLNESS], table[k + GAIN], table[k + GAIN_GROWTH]
+            ahead = guess - table[k + PRICE]
+            rise = growth * ahead
+            sums[i + MASS] += cool * cool
+            sums[i + GAINED] += gain
+            sums[i + LEAD] += gain * ahead
+            sums[i + GROWTH] += growth
+            sums[i + TILT] += rise
+            sums[i + EXCESS] += rise * ahead
+    return Response(
+        lane_sum(sums, MASS),
+        lane_sum(sums, GAINED),
+        lane_sum(sums, LEAD),
+        lane_sum(sums, GROWTH),
+        lane_sum(sums, TILT),
+        lane_sum(sums, EXCESS),
+    )
+
+
+@lean_jit
+def lane_sum(sums: Floats, row: np.uint64) -> float:
+    """The sum of the eight lanes of a row, always in the same order."""
+    low = (sums[row] + sums[row + _1]) + (sums[row + _2] + sums[row + _3])
+    return float(low + ((sums[row + _4] + sums[row + _5]) + (sums[row + _6] + sums[row + _7])))
+
+
+@lean_jit
+def _move(table: Floats, begin: int, end: int, multiplier: float, settled: float) -> int:
+    """Move the temperatures of some blocks, by at most a factor two; one if some moved by more than ``settled``."""
     unsettled = 0
     lanes = min(LANES, table.size)
-    for block in range(0, table.size, BLOCK):
+    for block in range(begin, end, BLOCK):
         for lane in range(lanes):
             k = np.uint64(block + lane)
             x = table[k + TEMPERATURE]
             straight = (table[k + PRICE] - multiplier) * table[k + FLATNESS]
-            bent = 0.5 * table[k + BEND] * straight
+            first = 0.5 * table[k + BEND] * straight
+            bent = first - table[k + CURVE] * straight * straight
             bent = bent if bent > -0.5 else -0.5
             bent = bent if bent < 0.5 else 0.5
             moved = x + straight * (1.0 - bent)
@@ -232,7 +354,7 @@ def _move(table: Floats, multiplier: float, settled: float) -> int:
             moved = moved if moved < 2.0 * x else 2.0 * x
             moved = moved if moved < table[k + HOTTEST] else table[k + HOTTEST]
             way = abs(moved - x)
-            unsettled |= not (way <= settled * x and bent * bent * way <= REST * x)
+            unsettled |= not (way <= settled * x and abs(first) * first * first * way <= REST * x)
             table[k + TEMPERATURE] = moved
             table[k + COOLNESS] = 1.0 / moved
     return unsettled
@@ -381,7 +503,7 @@ def read_moments(table: Floats, clique: int, size: int, s: float, floor: float) 
 
 
 @jit
-def _settle_exactly(
+def _solve_exactly(
     table: Floats,
     losses: Floats,
     starts: Ints,

@@ -74,6 +74,11 @@ def lean_jit(function: Function) -> Function:
     return _compiled(function, _nrt=False)
 
 
+def inline_jit(function: Function) -> Function:
+    """The same for a few instructions that loops repeat: always part of the caller, so that loops can be vectorised."""
+    return _compiled(function, _nrt=False, forceinline=True)
+
+
 def _compiled(function: Function, **options: Any) -> Function:
     if config.DISABLE_JIT:
         return function

@@ -6,7 +6,9 @@ agent needs two integers, a world can be started at any round, and equal seeds g
 else runs.
 
 The function is Philox4x32 with ten rounds (Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as
-easy as 1, 2, 3", SC 2011). Its four 32-bit words make two doubles in [0, 1).
+easy as 1, 2, 3", SC 2011). Its four 32-bit words make two uniforms of 53 bits for one lane (:func:`uniform_pair`), or
+one of 32 bits for each of four lanes (:func:`uniform`). The second way costs a quarter: an event of probability ``p``
+that is read off such a number has a probability between ``p`` and ``p + 2**-32``.
 """
 
 from __future__ import annotations
@@ -16,9 +18,10 @@ import secrets
 from numbers import Integral
 
 import numpy as np
+from numpy.typing import NDArray
 
 from allworlds.foundation.errors import InvalidParameter
-from allworlds.kernels.jit import lean_jit
+from allworlds.kernels.jit import inline_jit, lean_jit
 
 Word = np.uint64
 
@@ -34,6 +37,10 @@ _FACTOR_1 = np.uint64(0xCD9E8D57)
 _STEP_0 = np.uint64(0x9E3779B9)
 _STEP_1 = np.uint64(0xBB67AE85)
 _TO_UNIT = 1.0 / 9007199254740992.0  # 2**-53
+_TO_SHORT_UNIT = 1.0 / 4294967296.0  # 2**-32
+_TWO_52 = 4503599627370496.0
+_TWO_52_BITS = np.uint64(0x4330000000000000)
+_0, _1, _2, _3 = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(3)
 
 
 def as_seed(seed: int | None) -> int:
@@ -49,7 +56,7 @@ def as_seed(seed: int | None) -> int:
     return int(seed)
 
 
-@lean_jit
+@inline_jit
 def philox(c0: Word, c1: Word, c2: Word, c3: Word, k0: Word, k1: Word) -> tuple[Word, Word, Word, Word]:
     """Ten rounds of Philox4x32 on a counter of four 32-bit words with a key of two, each held in a uint64."""
     for _ in range(10):
@@ -64,15 +71,64 @@ def philox(c0: Word, c1: Word, c2: Word, c3: Word, k0: Word, k1: Word) -> tuple[
     return c0, c1, c2, c3
 
 
-@lean_jit
+@inline_jit
+def block(seed: int, stream: int, counter: int, lane: Word) -> tuple[Word, Word, Word, Word]:
+    """Four random words of 32 bits; ``stream`` and ``lane`` fit 32 bits."""
+    key, count = np.uint64(seed), np.uint64(counter)
+    return philox(count & _LOW, count >> _HALF, lane, np.uint64(stream), key & _LOW, key >> _HALF)
+
+
+@inline_jit
 def uniform_pair(seed: int, stream: int, counter: int, lane: int) -> tuple[float, float]:
     """Two independent uniforms in [0, 1), each with 53 random bits; ``stream`` and ``lane`` fit 32 bits."""
-    key = np.uint64(seed)
-    count = np.uint64(counter)
-    w0, w1, w2, w3 = philox(count & _LOW, count >> _HALF, np.uint64(lane), np.uint64(stream), key & _LOW, key >> _HALF)
+    w0, w1, w2, w3 = block(seed, stream, counter, np.uint64(lane))
     first = float((w0 << np.uint64(21)) ^ (w1 >> np.uint64(11))) * _TO_UNIT
     second = float((w2 << np.uint64(21)) ^ (w3 >> np.uint64(11))) * _TO_UNIT
     return first, second
+
+
+@inline_jit
+def _unit(word: Word) -> float:
+    """``word / 2**32``: the word becomes the low bits of ``2**52``, because no vector instruction converts a uint64."""
+    return float((np.uint64(word | _TWO_52_BITS).view(np.float64) - _TWO_52) * _TO_SHORT_UNIT)
+
+
+@inline_jit
+def uniform(seed: int, stream: int, counter: int, lane: int) -> float:
+    """A uniform in [0, 1) with 32 random bits: word ``lane % 4`` of block ``lane // 4``."""
+    at = np.uint64(lane)
+    w0, w1, w2, w3 = block(seed, stream, counter, at >> _2)
+    low = w0 if at & _1 == _0 else w1
+    high = w2 if at & _1 == _0 else w3
+    return _unit(low if at & _2 == _0 else high)
+
+
+@lean_jit
+def write_uniforms(seed: int, stream: int, counter: int, lanes: NDArray[np.int64], out: NDArray[np.float64]) -> None:
+    """``out[j] = uniform(seed, stream, counter, lanes[j])``; lanes that follow one another share their blocks.
+
+    The compiler puts several lanes, or several blocks, into one instruction.
+    """
+    size = lanes.size
+    if size == 0:
+        return
+    gaps = 0
+    for j in range(size):
+        gaps |= lanes[j] ^ (lanes[0] + j)
+    # Lanes with gaps go one by one; the others one by one up to a whole block, then by blocks, then the rest.
+    head = size if gaps != 0 else min(size, -lanes[0] % 4)
+    n_blocks = (size - head) // 4
+    first, whole = np.uint64((lanes[0] + head) // 4), out[head:]
+    for j in range(head):
+        out[j] = uniform(seed, stream, counter, lanes[j])
+    for b in range(n_blocks):
+        w0, w1, w2, w3 = block(seed, stream, counter, first + np.uint64(b))
+        whole[4 * b] = _unit(w0)
+        whole[4 * b + 1] = _unit(w1)
+        whole[4 * b + 2] = _unit(w2)
+        whole[4 * b + 3] = _unit(w3)
+    for j in range(head + 4 * n_blocks, size):
+        out[j] = uniform(seed, stream, counter, lanes[j])
 
 
 @lean_jit

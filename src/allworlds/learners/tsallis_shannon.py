@@ -56,7 +56,7 @@ from allworlds.ftrl.clock import (
 )
 from allworlds.ftrl.constants import Constants
 from allworlds.ftrl.expansion import CHUNK, FAR, WEIGHT, expand, new_work, weigh
-from allworlds.ftrl.lazy_step import expand_up_to, expand_with_floor, log_top_of, settle
+from allworlds.ftrl.lazy_step import expand_up_to, expand_with_floor, log_top_of, solve_lazily
 from allworlds.ftrl.regret_bound import (
     LATE,
     SPREAD,
@@ -176,7 +176,7 @@ class TsallisShannon(CliqueLearner[State, Ticket]):
             terms=bound_terms(c, self.cover),
         )
         restore(state, start.even, state.clock[RATE] * c.rate_factors / start.even, np.zeros(start.even.size))
-        resolve(state)
+        resolve(state, 0)
         return state
 
     def distribution(self, state: State) -> NDArray[np.float64]:
@@ -378,7 +378,7 @@ def update(state: State, ticket: Ticket, losses: Floats) -> None:
         enter(state, ticket, low, high, excess)
     tick(state.clock, state.rates, incurred)
     read_clique(state, ticket.clique, state.clock[RATE] * state.table[at + RATE_FACTOR] * state.table[at + COOLNESS])
-    resolve(state)
+    resolve(state, ticket.clique)
 
 
 @lean_jit
@@ -417,10 +417,10 @@ def read_clique(state: State, clique: int, sharpness: float) -> None:
 
 
 @lean_jit
-def resolve(state: State) -> None:
-    """The coming round's step, starting from the last one's answer."""
+def resolve(state: State, drawn: int) -> None:
+    """The coming round's step, starting from the last one's answer; only ``drawn`` has new losses."""
     clock = state.clock
-    clock[MULTIPLIER] = settle(
+    clock[MULTIPLIER] = solve_lazily(
         state.table,
         state.cumulative_losses,
         state.starts,
@@ -430,6 +430,7 @@ def resolve(state: State) -> None:
         clock[BARRIER],
         state.rates.gamma,
         clock[MULTIPLIER],
+        drawn,
     )[0]
     if state.terms.holds:
         state.ledger[SPREAD] = spread_of(state.table)

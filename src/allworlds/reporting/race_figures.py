@@ -13,7 +13,7 @@ from allworlds.foundation.specs import parse_spec
 from allworlds.reporting.canvas import CATEGORIES, OURS, blank, house_style, learner_styles
 from allworlds.reporting.curves import WIDE, curve_figure
 from allworlds.worlds import World
-from allworlds.worlds.nature import ALTERNATING, STATIONARY
+from allworlds.worlds.losses import ALTERNATING, STATIONARY
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

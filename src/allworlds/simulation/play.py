@@ -1,7 +1,7 @@
 """A learner meets a world: the loop, compiled once for each learner and for all worlds.
 
-A round is: draw an arm; the world shows the losses of what that arm sees; learn. Besides, the loop adds up what the
-choice costs in mean against every candidate for the best fixed arm. Nothing in a round is Python.
+A round is: draw an arm; the world shows the losses of the arms that it sees; learn. The loop also adds up what the
+choice costs in mean, and what every candidate for the best fixed arm does. Nothing in a round is Python.
 
 Randomness is a function of (seed, round): the same seed gives the same trace, bit for bit, whatever runs beside it,
 and different learners with the same seed meet the same losses.
@@ -27,10 +27,9 @@ from allworlds.kernels.random import STREAM_LEARNER, as_seed, uniform_pair
 from allworlds.learners import Learner
 from allworlds.learners.dispatch import Visibility, draw, regret_bound, update, visibility, write_clique_masses
 from allworlds.simulation.python_loop import python_loop
-from allworlds.simulation.record import Record, as_trace, new_record, settle
-from allworlds.simulation.trace import Trace, record_rounds
+from allworlds.simulation.trace import Record, Trace, as_trace, new_record, record_rounds, write_regret
 from allworlds.worlds import Reactive, World
-from allworlds.worlds.nature import Totals, WorldArrays, meet
+from allworlds.worlds.losses import RunTotals, WorldArrays, new_totals, play_round
 
 OnFinish = Callable[[Trace], None]
 NO_ROUNDS = np.zeros(1, dtype=np.int64)
@@ -41,8 +40,8 @@ def play(learner: Any, world: World | Reactive, horizon: int, seed: int = 0) -> 
 
     A learner of this package runs compiled. One written as a plain class with ``choose() -> arm`` and
     ``observe(arm, losses)``, or a :class:`~allworlds.worlds.Reactive` world, is played round by round in Python; its
-    ``losses`` are a dictionary, of the arms that ``learner.graph`` shows where it has one. Such a learner is told
-    ``start(seed)`` if it has that, and keeps what it learnt.
+    ``losses`` are a dictionary, of the arms that ``learner.graph`` shows where it has one. If such a learner has a
+    method ``start(seed)``, it is called first. The learner keeps what it has learnt.
 
     >>> from allworlds.covers import clique_cover
     >>> from allworlds.graphs import disjoint_cliques
@@ -58,15 +57,15 @@ def play(learner: Any, world: World | Reactive, horizon: int, seed: int = 0) -> 
     _check_meeting(learner, world, int(horizon))
     if not isinstance(learner, Learner) or isinstance(world, Reactive):
         return python_loop(learner, world, int(horizon), seed, rounds)
-    nature = world.for_run(seed, int(horizon))
-    record = new_record(rounds.size, learner)
+    arrays = world.for_run(seed, int(horizon))
+    record = new_record(rounds.size, learner.n_cliques, learner.n_arms)
     state = learner.init()
     seen = visibility(state)
-    totals = Totals(np.zeros(4), np.zeros((nature.candidates.size, 3)))
+    totals = new_totals(arrays.candidates.size)
     losses = np.empty(learner.n_arms)
-    run(state, seen, nature, seed, NO_ROUNDS, losses, totals, record)  # compiles or finds the loop: not the run's time
+    run(state, seen, arrays, seed, NO_ROUNDS, losses, totals, record)  # compile or load the loop, untimed
     started = time.perf_counter()
-    run(state, seen, nature, seed, rounds, losses, totals, record)
+    run(state, seen, arrays, seed, rounds, losses, totals, record)
     seconds = time.perf_counter() - started
     return as_trace(learner.title, world.name, seed, rounds, record, seconds)
 
@@ -81,8 +80,8 @@ def play_many(
 ) -> list[Trace]:
     """One trace a seed, in the order of the seeds, on ``jobs`` threads (default: all cores).
 
-    ``on_finish`` is called with each trace as it ends, from whichever thread ran it. Each seed has its own copy of a
-    plain Python learner or world, as it came.
+    ``on_finish`` is called with each trace as it ends, in the thread that ran it. Each seed starts from its own copy
+    of a plain Python learner or world.
     """
     listed = [as_seed(seed) for seed in seeds]
     workers = os.cpu_count() or 1 if jobs is None else whole("jobs", jobs)
@@ -107,7 +106,7 @@ def _check_meeting(learner: Any, world: Any, horizon: int) -> None:
         )
     if not isinstance(getattr(world, "n_arms", None), Integral):
         raise InvalidParameter(
-            f"{type(world).__name__} has no n_arms; expected how many arms there are, a whole number"
+            f"{type(world).__name__} has no n_arms; expected a whole number, how many arms there are"
         )
     n_arms = getattr(learner, "n_arms", getattr(getattr(learner, "graph", None), "n_arms", None))
     if n_arms is not None and n_arms != world.n_arms:
@@ -125,14 +124,14 @@ def _check_meeting(learner: Any, world: Any, horizon: int) -> None:
 def run(
     state: Any,
     seen: Visibility,
-    nature: WorldArrays,
+    world: WorldArrays,
     seed: int,
     rounds: NDArray[np.int64],
     losses: NDArray[np.float64],
-    totals: Totals,
+    totals: RunTotals,
     record: Record,
 ) -> None:
-    """All rounds; ``totals`` are written out at the recorded ones, ``losses`` is room for those of one round."""
+    """All rounds; regret is written at the recorded ones, and ``losses`` is room for those of one round."""
     row = 0
     for t in range(1, rounds[-1] + 1):
         recorded = t == rounds[row]
@@ -140,18 +139,18 @@ def run(
             write_clique_masses(state, record.masses[row])
         first, second = uniform_pair(seed, STREAM_LEARNER, t, 0)
         ticket = draw(state, first, second)
-        start, stop = seen_in(seen, nature, t, ticket.arm)
-        meet(nature, seed, t, ticket.arm, seen.order[start:stop], losses, totals)
+        start, stop = seen_in(seen, t, ticket.arm)
+        play_round(world, seed, t, ticket.arm, seen.order[start:stop], losses, totals)
         update(state, ticket, losses[: stop - start])
         record.counts[ticket.arm] += 1
         if recorded:
-            settle(totals, record.rows[row])
+            write_regret(totals, record.rows[row])
             record.bounds[row] = regret_bound(state)
             row += 1
 
 
 @lean_jit
-def seen_in(seen: Visibility, nature: WorldArrays, round: int, arm: int) -> tuple[int, int]:
-    """Where in ``seen.order`` the arms are that ``arm`` shows in this round: today in every round the same."""
+def seen_in(seen: Visibility, round: int, arm: int) -> tuple[int, int]:
+    """Where in ``seen.order`` the arms are that ``arm`` shows: the same in every round, until graphs change."""
     where = seen.where[arm]
     return seen.starts[where], seen.starts[where + 1]

@@ -14,10 +14,9 @@ from allworlds.foundation.errors import InvalidLosses, InvalidParameter
 from allworlds.kernels.random import STREAM_LEARNER, uniform_pair
 from allworlds.learners import Learner
 from allworlds.learners.dispatch import draw, regret_bound, update, visibility, write_clique_masses
-from allworlds.simulation.record import Record, as_trace, settle
-from allworlds.simulation.trace import Trace
+from allworlds.simulation.trace import Trace, as_trace, new_record, write_regret
 from allworlds.worlds import Reactive, World
-from allworlds.worlds.nature import Totals, meet
+from allworlds.worlds.losses import new_totals, play_round
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -27,24 +26,19 @@ def python_loop(learner: Any, world: World | Reactive, horizon: int, seed: int, 
     """Play round by round; see :func:`allworlds.play`."""
     player = _Compiled(learner, seed) if isinstance(learner, Learner) else _Plain(learner, world.n_arms, seed)
     stage = _Reactive(world, seed) if isinstance(world, Reactive) else _Pure(world, seed, horizon)
-    record = Record(
-        np.zeros((rounds.size, 4)),
-        np.zeros((rounds.size, player.n_cliques)),
-        np.full(rounds.size, np.nan),
-        np.zeros(world.n_arms, dtype=np.int64),
-    )
+    record = new_record(rounds.size, player.n_cliques, world.n_arms)
     row = 0
     started = time.perf_counter()
     for t in range(1, horizon + 1):
         recorded = t == rounds[row]
         if recorded:
             player.write_clique_masses(record.masses[row])
-        stage.set(t)
+        stage.begin_round(t)
         arm, seen = player.choose(t)
-        player.observe(arm, seen, stage.meet(t, arm, seen))
+        player.observe(arm, seen, stage.play_round(t, arm, seen))
         record.counts[arm] += 1
         if recorded:
-            settle(stage.totals, record.rows[row])
+            write_regret(stage.totals, record.rows[row])
             record.bounds[row] = player.regret_bound()
             row += 1
     name = getattr(world, "name", type(world).__name__)
@@ -77,7 +71,7 @@ class _Compiled:
 
 
 class _Plain:
-    """A class of the user's, with ``choose`` and ``observe``."""
+    """An object of the user's own class, with ``choose`` and ``observe``."""
 
     n_cliques = 0
 
@@ -117,27 +111,27 @@ class _Pure:
     """A world of this package."""
 
     def __init__(self, world: World, seed: int, horizon: int) -> None:
-        self.nature, self.seed = world.for_run(seed, horizon), seed
-        self.totals = Totals(np.zeros(4), np.zeros((self.nature.candidates.size, 3)))
+        self.arrays, self.seed = world.for_run(seed, horizon), seed
+        self.totals = new_totals(self.arrays.candidates.size)
 
-    def set(self, round: int) -> None:
+    def begin_round(self, round: int) -> None:
         pass
 
-    def meet(self, round: int, arm: int, seen: Ints) -> Floats:
+    def play_round(self, round: int, arm: int, seen: Ints) -> Floats:
         losses = np.empty(seen.size)
-        meet(self.nature, self.seed, round, arm, seen, losses, self.totals)
+        play_round(self.arrays, self.seed, round, arm, seen, losses, self.totals)
         return losses
 
 
 class _Reactive:
-    """A world of the user's: what it says is loss and mean at once, and any arm may be the best."""
+    """A world of the user's own class: its losses are also the means, and any arm may be the best."""
 
     def __init__(self, world: Reactive, seed: int) -> None:
         self.world, self.now = world, np.zeros(world.n_arms)
-        self.totals = Totals(np.zeros(4), np.zeros((world.n_arms, 3)))
+        self.totals = new_totals(world.n_arms)
         world.start(seed)
 
-    def set(self, round: int) -> None:
+    def begin_round(self, round: int) -> None:
         """Ask for the losses before the learner chooses."""
         n_arms = self.world.n_arms
         try:
@@ -155,9 +149,9 @@ class _Reactive:
             )
         self.now = losses
 
-    def meet(self, round: int, arm: int, seen: Ints) -> Floats:
-        self.totals.mine[:3] += self.now[arm]
-        self.totals.theirs[...] += self.now[:, None]
+    def play_round(self, round: int, arm: int, seen: Ints) -> Floats:
+        self.totals.learner[:3] += self.now[arm]
+        self.totals.candidates[...] += self.now[:, None]
         self.world.chosen(round, arm)
         shown: Floats = self.now[seen]
         return shown

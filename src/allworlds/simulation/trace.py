@@ -1,13 +1,23 @@
-"""What a run leaves behind: about two hundred rows, and how often each arm was played."""
+"""What a run leaves behind: about two hundred rows, and how often each arm was played.
+
+A loop writes a :class:`Record` of arrays; :func:`as_trace` turns it into the :class:`Trace` that a user meets.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from allworlds.foundation.checks import whole
+from allworlds.foundation.errors import MissingExtra
+from allworlds.kernels.jit import lean_jit
+from allworlds.worlds.losses import RunTotals
+
+if TYPE_CHECKING:
+    import pandas
 
 Floats = NDArray[np.float64]
 
@@ -29,9 +39,9 @@ class Trace:
     pseudo_regret: Floats
     clean_regret: Floats
     realised_regret: Floats
-    """The losses that came, less those of the arm that is best in mean."""
+    """The losses incurred, less those of the arm that is best in mean."""
     corruption: Floats
-    """``C`` up to the round, as it was really spent."""
+    """``C`` up to the round: what the attack has spent."""
     clique_mass: Floats | None
     """(R, K) the probability of each clique, where the learner has cliques."""
     regret_bound: Floats | None
@@ -43,7 +53,7 @@ class Trace:
     """How long the run took, compiling left out."""
 
     def __post_init__(self) -> None:
-        """Results are read and not written."""
+        """Make the arrays read-only."""
         for value in vars(self).values():
             if isinstance(value, np.ndarray):
                 value.flags.writeable = False
@@ -55,8 +65,29 @@ class Trace:
 
     @property
     def rounds_per_second(self) -> float:
-        """How fast it went."""
+        """Rounds of the run over its seconds."""
         return self.horizon / self.seconds if self.seconds > 0.0 else float("inf")
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A row for each recorded round, with the round as index, and a column for each recorded quantity.
+
+        Clique ``k`` has the column ``clique_mass_k``. What was not recorded has no column.
+        """
+        try:
+            import pandas
+        except ImportError:
+            raise MissingExtra('pandas is not installed; try pip install "allworlds[tables]"') from None
+        columns = {
+            "pseudo_regret": self.pseudo_regret,
+            "clean_regret": self.clean_regret,
+            "realised_regret": self.realised_regret,
+            "corruption": self.corruption,
+        }
+        if self.regret_bound is not None:
+            columns["regret_bound"] = self.regret_bound
+        if self.clique_mass is not None:
+            columns |= {f"clique_mass_{k}": mass for k, mass in enumerate(self.clique_mass.T)}
+        return pandas.DataFrame(columns, index=pandas.Index(self.rounds, name="round"))
 
     def __repr__(self) -> str:
         return f"Trace({self.learner} in {self.world}, {self.horizon} rounds, regret {self.final_regret:.1f})"
@@ -74,3 +105,62 @@ def record_rounds(horizon: int, most: int = 200) -> NDArray[np.int64]:
     rounds = np.unique(np.round(np.geomspace(1, horizon, most)).astype(np.int64))
     rounds[-1] = horizon
     return rounds
+
+
+class Record(NamedTuple):
+    """What a loop writes: a row for each recorded round, and the counts of the arms."""
+
+    rows: Floats
+    """(R, 4) regret in played means, in clean means and in losses; and the corruption."""
+    masses: Floats
+    """(R, K) clique masses; no column where the learner has no cliques."""
+    bounds: Floats
+    """(R,) the bound on the expected regret so far, NaN where there is none."""
+    counts: NDArray[np.int64]
+    """(N,)"""
+
+
+def new_record(n_rounds: int, n_cliques: int, n_arms: int) -> Record:
+    """An empty record; ``n_cliques`` is 0 for a learner without cliques."""
+    return Record(
+        np.zeros((n_rounds, 4)),
+        np.zeros((n_rounds, n_cliques)),
+        np.full(n_rounds, np.nan),
+        np.zeros(n_arms, dtype=np.int64),
+    )
+
+
+def as_trace(learner: str, world: str, seed: int, rounds: NDArray[np.int64], record: Record, seconds: float) -> Trace:
+    """The record under its names."""
+    played, clean, realised, corruption = record.rows.T.copy()
+    return Trace(
+        learner=learner,
+        world=world,
+        seed=seed,
+        horizon=int(rounds[-1]),
+        rounds=rounds,
+        pseudo_regret=played,
+        clean_regret=clean,
+        realised_regret=realised,
+        corruption=corruption,
+        clique_mass=record.masses if record.masses.shape[1] else None,
+        regret_bound=None if np.isnan(record.bounds[-1]) else record.bounds,
+        counts=record.counts,
+        seconds=seconds,
+    )
+
+
+@lean_jit
+def write_regret(totals: RunTotals, row: Floats) -> None:
+    """Regret against the candidate that is best in played means, in clean means; losses against the former."""
+    mine, theirs = totals.learner, totals.candidates
+    best, clean = 0, 0
+    for j in range(1, theirs.shape[0]):
+        if theirs[j, 0] < theirs[best, 0]:
+            best = j
+        if theirs[j, 1] < theirs[clean, 1]:
+            clean = j
+    row[0] = mine[0] - theirs[best, 0]
+    row[1] = mine[1] - theirs[clean, 1]
+    row[2] = mine[2] - theirs[best, 2]
+    row[3] = mine[3]

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from allworlds.foundation.checks import index, real, whole
 from allworlds.foundation.errors import InvalidParameter
-from allworlds.worlds.base import World, make_nature
-from allworlds.worlds.nature import ALTERNATING, BERNOULLI, DETERMINISTIC, DRIFTING, RANDOM, SWITCHING
+from allworlds.worlds.base import World, make_arrays
+from allworlds.worlds.losses import ALTERNATING, BERNOULLI, DETERMINISTIC, DRIFTING, RANDOM, SWITCHING
 from allworlds.worlds.recorded import recorded
 from allworlds.worlds.stochastic import as_means, levels_around
 
@@ -56,7 +56,7 @@ def constrained_adversary(
     (0.0, 0.125, 0.875)
     """
     n_arms = whole("n_arms", n_arms)
-    nature = make_nature(
+    nature = make_arrays(
         n_arms,
         kind=ALTERNATING,
         noise=BERNOULLI,
@@ -93,7 +93,7 @@ def switching(
     if not cycle.size:
         raise InvalidParameter("leaders are empty; expected at least one arm")
     order = cycle[np.arange(turns.size) % cycle.size]
-    nature = make_nature(
+    nature = make_arrays(
         n_arms, kind=SWITCHING, noise=BERNOULLI, levels=levels, turns=turns, leaders=order, best=order[0]
     )
     return World(name, nature)
@@ -107,7 +107,7 @@ def drifting(means: ArrayLike, amplitude: float = 0.2, period: float = 10_000.0,
     (0.75, 0.25)
     """
     centres = as_means(means)
-    nature = make_nature(
+    nature = make_arrays(
         centres.size,
         kind=DRIFTING,
         noise=BERNOULLI,
@@ -126,7 +126,7 @@ def random_sequence(n_arms: int, block: int = 100, *, name: str = "random sequen
     True
     """
     n_arms = whole("n_arms", n_arms)
-    nature = make_nature(n_arms, kind=RANDOM, noise=DETERMINISTIC, levels=[whole("block", block), 0.0])
+    nature = make_arrays(n_arms, kind=RANDOM, noise=DETERMINISTIC, levels=[whole("block", block), 0.0])
     return World(name, nature)
 
 

@@ -1,4 +1,4 @@
-"""What every world is: who is best, what it loses, and how much of it was tampered with."""
+"""What every world is: its means and losses, its best arm, and the arms that regret compares with."""
 
 from __future__ import annotations
 
@@ -12,8 +12,20 @@ from numpy.typing import NDArray
 from allworlds.foundation.checks import index, whole
 from allworlds.foundation.errors import InvalidParameter
 from allworlds.kernels.random import as_seed
-from allworlds.worlds.candidates import candidates_of
-from allworlds.worlds.nature import AT_ONCE, NO_ATTACK, PHASES, TABLE, WorldArrays, reveal, strikes
+from allworlds.worlds.losses import (
+    ALTERNATING,
+    AT_ONCE,
+    FLIP,
+    NO_ATTACK,
+    PHASES,
+    STATIONARY,
+    SWITCHING,
+    TABLE,
+    WorldArrays,
+    phase_of,
+    reveal,
+    strikes,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +39,6 @@ class World:
     """
 
     name: str
-    """What it is called in tables."""
     nature: WorldArrays = field(repr=False)
     budget: float | None = None
     """How much corruption the attack may spend; None where there is none."""
@@ -36,7 +47,7 @@ class World:
 
     @property
     def n_arms(self) -> int:
-        """How many arms there are."""
+        """Number of arms."""
         return int(self.nature.centres.size)
 
     @property
@@ -55,31 +66,31 @@ class World:
         return int(self.nature.table.shape[0]) if self.nature.kind == TABLE else None
 
     def for_run(self, seed: int, horizon: int) -> WorldArrays:
-        """The compiled face for one run: when phases turn and attacks strike, and whom regret compares with."""
-        nature = change_nature(self.nature, candidates=candidates_of(self.nature, horizon))
+        """The arrays for one run: with the rounds of phases and attacks, and the arms that regret compares with."""
+        nature = change_arrays(self.nature, candidates=candidates_of(self.nature, horizon))
         if nature.kind == PHASES:
-            nature = change_nature(nature, turns=1 + np.rint(nature.shares * horizon).astype(np.int64))
+            nature = change_arrays(nature, turns=1 + np.rint(nature.shares * horizon).astype(np.int64))
         if nature.attack == NO_ATTACK or self.budget is None:
             return nature
-        return change_nature(nature, struck=strikes(nature, seed, self.budget, horizon))
+        return change_arrays(nature, struck=strikes(nature, seed, self.budget, horizon))
 
     def loss(self, seed: int, round: int, arm: int, horizon: int | None = None) -> float:
         """The loss as a learner meets it; attacks and phases are laid out for ``horizon`` rounds, or ``round``."""
-        return self._bare(seed, round, arm, horizon)[2]
+        return self._reveal(seed, round, arm, horizon)[2]
 
     def clean_loss(self, seed: int, round: int, arm: int, horizon: int | None = None) -> float:
         """The loss before any tampering."""
-        return self._bare(seed, round, arm, horizon)[3]
+        return self._reveal(seed, round, arm, horizon)[3]
 
     def mean(self, round: int, arm: int, seed: int = 0, horizon: int | None = None) -> float:
         """The mean of the loss as a learner meets it."""
-        return self._bare(seed, round, arm, horizon)[0]
+        return self._reveal(seed, round, arm, horizon)[0]
 
     def clean_mean(self, round: int, arm: int, seed: int = 0, horizon: int | None = None) -> float:
         """The mean of the loss before any tampering."""
-        return self._bare(seed, round, arm, horizon)[1]
+        return self._reveal(seed, round, arm, horizon)[1]
 
-    def _bare(self, seed: int, round: int, arm: int, horizon: int | None) -> list[float]:
+    def _reveal(self, seed: int, round: int, arm: int, horizon: int | None) -> list[float]:
         """Played mean, clean mean, loss and clean loss."""
         seed, round, arm = as_seed(seed), self._round(round), index("arm", arm, self.n_arms)
         end = round if horizon is None else self._round(horizon)
@@ -98,10 +109,10 @@ class World:
 
 
 class Reactive(ABC):
-    """A world that sees past choices: written in Python, met one round at a time, and slower for it.
+    """A world that sees past choices: written in Python, played round by round, and slower.
 
-    Subclass it, say ``n_arms``, and return the losses of each round; ``chosen`` tells what was played. The model of
-    [EK21] forbids the adversary to see the choice of the round whose losses it sets; so does this interface.
+    Subclass it, set ``n_arms``, and return the losses of each round; ``chosen`` is told what was played. In the model
+    of [EK21] the adversary does not see the choice of the round whose losses it sets, and neither does a subclass.
     """
 
     n_arms: int
@@ -117,8 +128,55 @@ class Reactive(ABC):
         """Told after the round: the arm that was chosen."""
 
 
-def make_nature(n_arms: int, **fields: Any) -> WorldArrays:
-    """A :class:`WorldArrays` with what is given and nothing else."""
+def candidates_of(nature: WorldArrays, horizon: int) -> NDArray[np.int64]:
+    """Arms, sorted, among which the best fixed arm is after every round up to ``horizon``, in played and clean means.
+
+    Regret compares with that arm, so totals must be kept from the first round on, and keeping them for all arms costs
+    a draw for every arm in every round. Where means keep their order, a few arms are enough.
+
+    A flip makes totals linear in the mean, so that only the ends count; the other attacks change one arm, or all
+    alike, so that the victim and the best of the rest count. With phases, one arm stands for all that have its means
+    in every phase. Drifting, random and recorded worlds need all arms.
+
+    >>> from allworlds.worlds import corrupted, stochastic
+    >>> world = stochastic([0.5, 0.25, 0.75, 0.5])
+    >>> candidates_of(world.nature, 100), candidates_of(corrupted(world, 10, "best-worst").nature, 100)
+    (array([1]), array([0, 1]))
+    """
+    attacked = nature.attack != NO_ATTACK
+    victim = nature.victim if attacked else nature.best
+    if nature.kind == STATIONARY:
+        arms = [nature.best, victim, _best_of_rest(nature, victim) if attacked else victim]
+    elif nature.kind == ALTERNATING:
+        arms = [nature.best, victim, _first_beside(nature, [nature.best]) if attacked else victim]
+    elif nature.kind == SWITCHING:
+        led = np.unique(nature.leaders[: phase_of(nature.turns, horizon) + 1]).tolist()
+        arms = [*led, *([victim, _first_beside(nature, led)] if attacked else [])]
+    elif nature.kind == PHASES:
+        is_victim = np.arange(nature.centres.size) == (victim if attacked else -1)
+        arms = np.unique(np.vstack([nature.table, is_victim]), axis=1, return_index=True)[1].tolist()
+    else:
+        return np.arange(nature.centres.size)
+    return np.unique(np.array(arms, dtype=np.int64))
+
+
+def _best_of_rest(nature: WorldArrays, victim: int) -> int:
+    """The arm that wins if the victim does not; under a flip, the one that was worst."""
+    if nature.attack == FLIP:
+        return int(nature.means.argmax())
+    others = nature.means.copy()
+    others[victim] = np.inf
+    return int(others.argmin())
+
+
+def _first_beside(nature: WorldArrays, arms: list[int]) -> int:
+    """The first arm that is none of these; the first of them if there is none."""
+    taken = set(arms)
+    return next((arm for arm in range(nature.centres.size) if arm not in taken), arms[0])
+
+
+def make_arrays(n_arms: int, **fields: Any) -> WorldArrays:
+    """:class:`WorldArrays` with these fields, and the others empty."""
     blank = WorldArrays(
         kind=0,
         noise=0,
@@ -138,13 +196,13 @@ def make_nature(n_arms: int, **fields: Any) -> WorldArrays:
         pace=AT_ONCE,
         struck=np.zeros(0, dtype=np.bool_),
     )
-    return change_nature(blank, **(blank._asdict() | fields))
+    return change_arrays(blank, **(blank._asdict() | fields))
 
 
-def change_nature(nature: WorldArrays, **fields: Any) -> WorldArrays:
-    """The same with other fields, of the same types, so that all worlds compile as one.
+def change_arrays(nature: WorldArrays, **fields: Any) -> WorldArrays:
+    """Replace some fields by values of the same types, so that all worlds compile as one.
 
-    Arrays are taken over, not copied, and become read-only.
+    Arrays are used, not copied, and become read-only.
     """
     return nature._replace(**{name: _like(getattr(nature, name), value) for name, value in fields.items()})
 

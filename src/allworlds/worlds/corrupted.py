@@ -10,8 +10,8 @@ from typing import Literal, get_args
 
 from allworlds.foundation.checks import index, real, whole
 from allworlds.foundation.errors import InvalidParameter
-from allworlds.worlds.base import World, change_nature
-from allworlds.worlds.nature import (
+from allworlds.worlds.base import World, change_arrays
+from allworlds.worlds.losses import (
     ALL_WORST,
     AT_ONCE,
     DRIFTING,
@@ -60,7 +60,7 @@ def corrupted(
         raise InvalidParameter(f"attack is {attack!r}; expected one of {', '.join(get_args(Attack))}")
     budget, period = real("budget", budget, at_least=0), whole("period", period)
     bait = _worst_arm(world) if decoy is None else index("decoy", decoy, world.n_arms)
-    nature = change_nature(
+    nature = change_arrays(
         world.nature,
         attack={"flip": FLIP, "decoy-best": MAKE_BEST, "all-worst": ALL_WORST}.get(attack, MAKE_WORST),
         victim=bait if attack == "decoy-best" else world.best_arm,

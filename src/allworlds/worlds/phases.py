@@ -14,9 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from allworlds.foundation.checks import index, numbers, real, whole
 from allworlds.foundation.errors import InvalidParameter
-from allworlds.worlds.base import World, make_nature
-from allworlds.worlds.nature import MIXED
-from allworlds.worlds.nature import PHASES as PHASES_KIND
+from allworlds.worlds.base import World, make_arrays
+from allworlds.worlds.losses import MIXED
+from allworlds.worlds.losses import PHASES as PHASES_KIND
 
 
 def phases(levels: ArrayLike, lengths: ArrayLike, constant: ArrayLike | None = None, *, name: str = "phases") -> World:
@@ -41,7 +41,7 @@ def phases(levels: ArrayLike, lengths: ArrayLike, constant: ArrayLike | None = N
         )
     shares = _shares(lengths, means.shape[0])
     average = shares @ means
-    nature = make_nature(
+    nature = make_arrays(
         means.shape[1],
         kind=PHASES_KIND,
         noise=MIXED,

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from allworlds.foundation.checks import numbers
 from allworlds.foundation.errors import InvalidParameter, MissingExtra
-from allworlds.worlds.base import World, make_nature
-from allworlds.worlds.nature import DETERMINISTIC, TABLE
+from allworlds.worlds.base import World, make_arrays
+from allworlds.worlds.losses import DETERMINISTIC, TABLE
 
 
 def recorded(table: ArrayLike | str | Path, *, name: str | None = None) -> World:
@@ -38,7 +38,7 @@ def recorded(table: ArrayLike | str | Path, *, name: str | None = None) -> World
             "so rescale or fill the table first"
         )
     best = losses.sum(axis=0).argmin()
-    return World(title, make_nature(losses.shape[1], kind=TABLE, noise=DETERMINISTIC, table=losses, best=best))
+    return World(title, make_arrays(losses.shape[1], kind=TABLE, noise=DETERMINISTIC, table=losses, best=best))
 
 
 def _read(path: Path) -> NDArray[np.float64]:

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from allworlds.foundation.checks import index, numbers, real, whole
 from allworlds.foundation.errors import InvalidParameter
-from allworlds.worlds.base import World, make_nature
-from allworlds.worlds.nature import BERNOULLI, BETA, DETERMINISTIC, GAUSSIAN, STATIONARY
+from allworlds.worlds.base import World, make_arrays
+from allworlds.worlds.losses import BERNOULLI, BETA, DETERMINISTIC, GAUSSIAN, STATIONARY
 
 Noise = Literal["bernoulli", "beta", "deterministic", "gaussian-clipped"]
 CODES = {"bernoulli": BERNOULLI, "beta": BETA, "deterministic": DETERMINISTIC, "gaussian-clipped": GAUSSIAN}
@@ -37,7 +37,7 @@ def stochastic(
         raise InvalidParameter(f"{noise} noise has no width; leave it out, or choose one of {', '.join(WIDTHS)}")
     spread = WIDTHS.get(noise, 0.0) if width is None else real("width", width, above=0)
     actual = _clipped_means(centres, spread) if noise == "gaussian-clipped" else centres
-    nature = make_nature(
+    nature = make_arrays(
         centres.size,
         kind=STATIONARY,
         noise=CODES[noise],

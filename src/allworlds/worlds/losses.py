@@ -1,10 +1,11 @@
-"""The compiled face of a world: one type for all of them, so that a loop is compiled once a learner.
+"""The losses of a world, compiled: one type for all worlds, so that a loop is compiled once a learner.
 
 A world is a pure function of (seed, round, arm): every learner meets the same losses, only those that are looked at
 are ever computed, and a run can start anywhere. What a world is made of fits in a kind and a few arrays.
 
 A round is answered in two steps. What all arms share (the phase, the attack) is looked up once, as a
-:class:`RoundContext` of plain numbers; then each arm that matters costs a few comparisons and one random number.
+:class:`RoundContext` of plain numbers. Then an arm costs a few comparisons and one random number of 32 bits, of which
+four arms share a block; a loss of mean ``m`` that is 0 or 1 is 1 with probability ``m`` to ``m + 2**-32``.
 """
 
 from __future__ import annotations
@@ -16,14 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from allworlds.kernels.jit import jit, lean_jit
-from allworlds.kernels.random import STREAM_WORLD, beta, normal, uniform_pair
+from allworlds.kernels.random import STREAM_WORLD, beta, normal, uniform, write_uniforms
 
 STATIONARY, ALTERNATING, SWITCHING, DRIFTING, RANDOM, TABLE, PHASES = range(7)
 """Kinds: where the mean of a loss comes from."""
 BERNOULLI, BETA, DETERMINISTIC, GAUSSIAN, MIXED = range(5)
 """Noises: how a loss is drawn around its mean; mixed is Bernoulli or deterministic, by phase and arm."""
 NO_ATTACK, FLIP, MAKE_WORST, MAKE_BEST, ALL_WORST = range(5)
-"""Attacks: all losses become ``1 - l``; the victim loses 1; the victim loses 0; everyone loses 1."""
+"""Attacks: all losses become ``1 - l``; the victim loses 1; the victim loses 0; every arm loses 1."""
 AT_ONCE, EVENLY = 0, -1
 """Paces of an attack; a number above 0 is a period."""
 
@@ -82,13 +83,18 @@ class RoundContext(NamedTuple):
     victim: int
 
 
-class Totals(NamedTuple):
-    """What has been lost so far: by whoever plays, and by every candidate for the best fixed arm."""
+class RunTotals(NamedTuple):
+    """What has been lost so far: by the learner, and by every candidate for the best fixed arm."""
 
-    mine: NDArray[np.float64]
+    learner: NDArray[np.float64]
     """(4,) played mean, clean mean, loss, and the corruption of the world."""
-    theirs: NDArray[np.float64]
+    candidates: NDArray[np.float64]
     """(C, 3) played mean, clean mean and loss of each candidate."""
+
+
+def new_totals(n_candidates: int) -> RunTotals:
+    """Nothing lost yet."""
+    return RunTotals(np.zeros(4), np.zeros((n_candidates, 3)))
 
 
 # --- kernels: what a round has in common ------------------------------------------------------------------
@@ -108,29 +114,29 @@ def phase_of(turns: NDArray[np.int64], round: int) -> int:
 
 
 @lean_jit
-def attack_in(nature: WorldArrays, round: int) -> int:
+def attack_in(world: WorldArrays, round: int) -> int:
     """What is done to the losses of a round."""
-    return nature.attack if round <= nature.struck.size and nature.struck[round - 1] else NO_ATTACK
+    return world.attack if round <= world.struck.size and world.struck[round - 1] else NO_ATTACK
 
 
 @lean_jit
-def hour_of(nature: WorldArrays, round: int, attack: int) -> RoundContext:
+def round_context(world: WorldArrays, round: int, attack: int) -> RoundContext:
     """The shared numbers of a round under an attack."""
-    kind, mark, row = nature.kind, nature.best, -1
-    low, high = nature.levels[0], nature.levels[1]
+    kind, mark, row = world.kind, world.best, -1
+    low, high = world.levels[0], world.levels[1]
     if kind == ALTERNATING:
         gap = low
-        low = 0.0 if phase_of(nature.turns, round) % 2 == 0 else 1.0 - gap
+        low = 0.0 if phase_of(world.turns, round) % 2 == 0 else 1.0 - gap
         high = low + gap
     elif kind == SWITCHING:
-        mark = nature.leaders[phase_of(nature.turns, round)]
+        mark = world.leaders[phase_of(world.turns, round)]
     elif kind == RANDOM:
         mark = (round - 1) // int(low)
     elif kind == TABLE:
         row = round - 1
     elif kind == PHASES:
-        mark = row = phase_of(nature.turns, round)
-    return RoundContext(round, kind, nature.noise, nature.width, mark, row, low, high, attack, nature.victim)
+        mark = row = phase_of(world.turns, round)
+    return RoundContext(round, kind, world.noise, world.width, mark, row, low, high, attack, world.victim)
 
 
 # --- kernels: one arm -------------------------------------------------------------------------------------
@@ -146,14 +152,14 @@ def clean_mean(now: RoundContext, means: NDArray[np.float64], seed: int, arm: in
     if now.kind == DRIFTING:
         turn = 2.0 * math.pi * (now.round / now.high + arm / means.size)
         return min(1.0, max(0.0, float(means[arm]) + now.low * math.sin(turn)))
-    return uniform_pair(seed, STREAM_WORLD + 2, now.mark, arm)[0]
+    return uniform(seed, STREAM_WORLD + 2, now.mark, arm)
 
 
 @lean_jit
 def clean_loss(now: RoundContext, mean: float, centres: NDArray[np.float64], seed: int, arm: int) -> float:
     """An untampered loss in [0, 1], whose mean is ``mean``."""
     if now.noise == BERNOULLI or (now.noise == MIXED and centres[arm] == 0.0):
-        return 1.0 if uniform_pair(seed, STREAM_WORLD, now.round, arm)[0] < mean else 0.0
+        return 1.0 if uniform(seed, STREAM_WORLD, now.round, arm) < mean else 0.0
     if now.noise == DETERMINISTIC or now.noise == MIXED:
         return mean
     if now.noise == GAUSSIAN:
@@ -175,15 +181,44 @@ def tampered(now: RoundContext, arm: int, value: float) -> float:
     return 1.0 if now.attack == MAKE_WORST else 0.0
 
 
-# --- kernels: all arms of a round -------------------------------------------------------------------------
+# --- kernels: many arms of a round ------------------------------------------------------------------------
 
 
 @lean_jit
-def reveal(nature: WorldArrays, seed: int, round: int, arms: NDArray[np.int64], rows: NDArray[np.float64]) -> None:
+def write_losses(
+    now: RoundContext,
+    means: NDArray[np.float64],
+    centres: NDArray[np.float64],
+    seed: int,
+    arms: NDArray[np.int64],
+    losses: NDArray[np.float64],
+) -> None:
+    """Write the losses of ``arms`` as a learner meets them: what the kernels of one arm give, several at a time."""
+    # Bernoulli losses around means that are written down: this loop is the one to be fast.
+    if now.noise == BERNOULLI and now.kind == STATIONARY:
+        write_uniforms(seed, STREAM_WORLD, now.round, arms, losses)
+        for j in range(arms.size):
+            losses[j] = 1.0 if losses[j] < means[np.uint64(arms[j])] else 0.0
+    elif now.noise == BERNOULLI or now.noise == MIXED:
+        write_uniforms(seed, STREAM_WORLD, now.round, arms, losses)
+        for j in range(arms.size):
+            mean = clean_mean(now, means, seed, arms[j])
+            drawn = 1.0 if losses[j] < mean else 0.0
+            losses[j] = mean if now.noise == MIXED and centres[arms[j]] != 0.0 else drawn
+    else:
+        for j in range(arms.size):
+            losses[j] = clean_loss(now, clean_mean(now, means, seed, arms[j]), centres, seed, arms[j])
+    if now.attack != NO_ATTACK:
+        for j in range(arms.size):
+            losses[j] = tampered(now, arms[j], losses[j])
+
+
+@lean_jit
+def reveal(world: WorldArrays, seed: int, round: int, arms: NDArray[np.int64], rows: NDArray[np.float64]) -> None:
     """Write played mean, clean mean, loss and clean loss of ``arms`` into ``rows``, shape (4, A)."""
-    now = hour_of(nature, round, attack_in(nature, round))
-    means = nature.table[now.row] if now.row >= 0 else nature.means
-    centres = nature.steady[now.mark] if nature.kind == PHASES else nature.centres
+    now = round_context(world, round, attack_in(world, round))
+    means = world.table[now.row] if now.row >= 0 else world.means
+    centres = world.steady[now.mark] if now.kind == PHASES else world.centres
     for j in range(arms.size):
         mean = clean_mean(now, means, seed, arms[j])
         loss = clean_loss(now, mean, centres, seed, arms[j])
@@ -198,11 +233,9 @@ def corruption_of(now: RoundContext, means: NDArray[np.float64], centres: NDArra
         return 0.0
     if now.attack == FLIP and now.noise == BERNOULLI:
         return 1.0
-    if now.attack == MAKE_WORST or now.attack == MAKE_BEST:
-        loss = clean_loss(now, clean_mean(now, means, seed, now.victim), centres, seed, now.victim)
-        return abs(tampered(now, now.victim, loss) - loss)
+    one = now.attack == MAKE_WORST or now.attack == MAKE_BEST
     worst = 0.0
-    for arm in range(centres.size):
+    for arm in range(now.victim, now.victim + 1) if one else range(centres.size):
         loss = clean_loss(now, clean_mean(now, means, seed, arm), centres, seed, arm)
         worst = max(worst, abs(tampered(now, arm, loss) - loss))
         if worst == 1.0:
@@ -211,7 +244,7 @@ def corruption_of(now: RoundContext, means: NDArray[np.float64], centres: NDArra
 
 
 @jit
-def strikes(nature: WorldArrays, seed: int, budget: float, horizon: int) -> NDArray[np.bool_]:
+def strikes(world: WorldArrays, seed: int, budget: float, horizon: int) -> NDArray[np.bool_]:
     """(horizon,) in which rounds the attack strikes, so that it spends at most ``budget``.
 
     A round may cost 1, so a strike needs 1 to be left. It depends on what earlier rounds cost and never on its own
@@ -222,41 +255,40 @@ def strikes(nature: WorldArrays, seed: int, budget: float, horizon: int) -> NDAr
     for round in range(1, horizon + 1):
         if spent + 1.0 > budget:
             break
-        if nature.pace == EVENLY and spent > budget * (round - 1) / horizon:
+        if world.pace == EVENLY and spent > budget * (round - 1) / horizon:
             continue
-        if nature.pace > 0 and ((round - 1) // nature.pace) % 2 == 1:
+        if world.pace > 0 and ((round - 1) // world.pace) % 2 == 1:
             continue
         struck[round - 1] = True
-        now = hour_of(nature, round, nature.attack)
-        means = nature.table[now.row] if now.row >= 0 else nature.means
-        centres = nature.steady[now.mark] if nature.kind == PHASES else nature.centres
+        now = round_context(world, round, world.attack)
+        means = world.table[now.row] if now.row >= 0 else world.means
+        centres = world.steady[now.mark] if now.kind == PHASES else world.centres
         spent += corruption_of(now, means, centres, seed)
     return struck
 
 
 @lean_jit
-def meet(
-    nature: WorldArrays,
+def play_round(
+    world: WorldArrays,
     seed: int,
     round: int,
     arm: int,
     seen: NDArray[np.int64],
     losses: NDArray[np.float64],
-    totals: Totals,
+    totals: RunTotals,
 ) -> None:
-    """One round of the world: show the losses of the ``seen`` arms and add up what ``arm`` cost."""
-    now = hour_of(nature, round, attack_in(nature, round))
-    means = nature.table[now.row] if now.row >= 0 else nature.means
-    centres = nature.steady[now.mark] if nature.kind == PHASES else nature.centres
-    for j in range(seen.size):
-        mean = clean_mean(now, means, seed, seen[j])
-        losses[j] = tampered(now, seen[j], clean_loss(now, mean, centres, seed, seen[j]))
+    """One round in which ``arm`` is chosen: write the losses of the ``seen`` arms, and add to the totals."""
+    now = round_context(world, round, attack_in(world, round))
+    means = world.table[now.row] if now.row >= 0 else world.means
+    centres = world.steady[now.mark] if now.kind == PHASES else world.centres
+    write_losses(now, means, centres, seed, seen, losses)
     mean = clean_mean(now, means, seed, arm)
-    totals.mine[0] += tampered(now, arm, mean)
-    totals.mine[1] += mean
-    totals.mine[2] += tampered(now, arm, clean_loss(now, mean, centres, seed, arm))
-    totals.mine[3] += corruption_of(now, means, centres, seed)
-    candidates, theirs = nature.candidates, totals.theirs
+    mine = totals.learner
+    mine[0] += tampered(now, arm, mean)
+    mine[1] += mean
+    mine[2] += tampered(now, arm, clean_loss(now, mean, centres, seed, arm))
+    mine[3] += corruption_of(now, means, centres, seed)
+    candidates, theirs = world.candidates, totals.candidates
     for j in range(candidates.size):
         mean = clean_mean(now, means, seed, candidates[j])
         theirs[j, 0] += tampered(now, candidates[j], mean)

@@ -12,6 +12,7 @@ from scipy import stats
 
 from allworlds.foundation.errors import InvalidParameter
 from allworlds.worlds import corrupted, recorded, stochastic
+from allworlds.worlds.losses import new_totals, play_round
 from instances_of_worlds import ATTACKS, CLEAN, N_ARMS, attacked, bare
 
 UNLIKELY = 1e-6
@@ -27,6 +28,29 @@ def test_the_same_seed_round_and_arm_lose_the_same_in_any_order(name):
     for t, arm in places[:60]:
         assert world.loss(7, t, arm, ROUNDS) == at_once.losses[t - 1, arm]
         assert world.mean(t, arm, 7, ROUNDS) == at_once.means[t - 1, arm]
+
+
+@pytest.mark.parametrize("attack", [None, "flip", "best-worst", "all-worst"])
+@pytest.mark.parametrize("name", CLEAN)
+def test_a_learner_meets_the_losses_that_the_world_tells_for_each_arm(name, attack):
+    world = CLEAN[name] if attack is None else attacked(name, attack)
+    told = bare(world, ROUNDS).losses
+    arrays = world.for_run(7, ROUNDS)
+    for seen in ([0], [1, 2, 3], [5, 0, 2], list(range(N_ARMS)), []):
+        arms, totals = np.array(seen, dtype=np.int64), new_totals(arrays.candidates.size)
+        for t in range(1, ROUNDS + 1):
+            losses = np.empty(arms.size)
+            play_round(arrays, 7, t, 4, arms, losses, totals)
+            np.testing.assert_array_equal(losses, told[t - 1, arms])
+        assert totals.learner[2] == pytest.approx(told[:, 4].sum(), abs=1e-12)
+
+
+@pytest.mark.parametrize("n_arms", [1, 5, 8, 999])
+def test_all_arms_at_once_lose_what_each_loses_alone(n_arms):
+    world = stochastic(np.linspace(0.0, 1.0, n_arms))
+    losses = np.empty(n_arms)
+    play_round(world.for_run(3, 9), 3, 9, 0, np.arange(n_arms), losses, new_totals(1))
+    assert losses.tolist() == [world.loss(3, 9, arm) for arm in range(n_arms)]
 
 
 def test_the_same_seed_round_and_arm_lose_the_same_from_any_thread():
