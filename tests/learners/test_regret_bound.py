@@ -142,3 +142,18 @@ def test_other_learners_have_none(name):
     learner = aw.make_learner(name, disjoint_cliques(2, 2))
     assert aw.play(learner, make_world("random", 4), 20).regret_bound is None
     assert learner.regret_bound(learner.init()) is None
+
+
+def test_a_missing_outcome_ends_the_bound_because_what_is_reported_may_depend_on_the_arm():
+    agent = aw.Agent(disjoint_cliques(2, 1), seed=1)
+    agent.observe(agent.choose(), 0.5)
+    assert agent.regret_bound > 0.0
+    waiting = agent.choose()  # open, and nothing later is learnt
+    assert agent.regret_bound > 0.0
+    agent.observe(agent.choose(), 0.5)
+    assert agent.regret_bound is None
+    agent.observe(waiting, 0.5)
+    assert agent.regret_bound is None  # it was late
+    voiding = aw.Agent(disjoint_cliques(2, 1), seed=1)
+    voiding.void(voiding.choose())
+    assert voiding.regret_bound is None

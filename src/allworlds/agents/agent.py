@@ -128,11 +128,14 @@ class Agent:
     def regret_bound(self) -> float | None:
         """A bound on the expected regret of the outcomes learnt so far, in the units of the reported values.
 
-        Its expectation is at least the expected regret, and it is usually far below the worst case. None where the
-        learner has none, and as soon as an outcome is learnt after a later choice has been learnt: no theorem covers
-        delayed outcomes.
+        Its expectation is at least the expected regret against every arm fixed beforehand, and it is usually far below
+        the worst case. None where the learner has none, where an outcome was learnt after that of a later choice, and
+        where one is missing: whether a choice is reported might depend on the arm.
         """
         with self._lock:
+            oldest = min(self._pending, default=self._next_id)
+            if self._learner.round(self._state) < oldest:  # voided, or still open when a later outcome was learnt
+                return None
             bound = self._learner.regret_bound(self._state)
             return None if bound is None else bound * (self._allowed.high - self._allowed.low)
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
-import math
 import secrets
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -58,17 +56,13 @@ def verify(
 
 def _as_json(verdict: Verdict, seed: int) -> str:
     """One object on one line, with the seed; a number that JSON cannot represent is null."""
-    fields = {name: _plain(value) for name, value in dataclasses.asdict(verdict).items()}
-    return json.dumps(fields | {"seed": seed}, allow_nan=False)
+    from allworlds.workflows import plain_data
+
+    return json.dumps(plain_data(verdict) | {"seed": seed}, allow_nan=False)
 
 
 def _repeat(seed: int, *, quick: bool) -> str:
     return f"seed {seed}: allworlds verify --seed {seed}{' --quick' if quick else ''} repeats this"
-
-
-def _plain(value: Any) -> Any:
-    value = value.item() if hasattr(value, "item") else value  # a NumPy scalar
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _print_verdicts(screen: Console, verdicts: list[Verdict]) -> None:

@@ -72,7 +72,7 @@ def as_experiment(data: Any, name: str, text: str = "") -> Experiment:
         from allworlds.experiments.experiment import Experiment
     except ImportError:
         raise MissingExtra(
-            "experiments need pydantic and pyarrow; install them with pip install 'allworlds[experiments]'"
+            "experiments and races need pydantic and pyarrow; install them with pip install 'allworlds[experiments]'"
         ) from None
     try:
         return Experiment.model_validate(data)

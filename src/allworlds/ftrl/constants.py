@@ -90,13 +90,14 @@ class Constants:
     barrier_slope: float = 0.0
     """The barrier is ``beta`` plus this times the highest baseline so far, so that it never falls."""
     deficit_limit: float = math.inf
-    """No estimate lifts a clique's lowest cumulative loss more than this times ``t + head_start`` above the multiplier
-    of the step: what a rare draw says can only count for so much."""
+    """An estimate that would lift a clique's lowest cumulative loss more than this times ``t + head_start`` above the
+    multiplier of the step is lowered by the excess: what a rare draw says can only count for so much. In a clique of
+    several arms the lowest loss may still end a little higher, as no arm is lowered by more than it was raised."""
     label: str = "custom"
     """Which setting this is, for people."""
 
     def __post_init__(self) -> None:
-        """Refuse what is no number or has no meaning for any cover."""
+        """Raise InvalidConstants unless every field is a number that some cover can use."""
         if not isinstance(self.alpha, Iterable) or isinstance(self.alpha, str):
             raise InvalidConstants(f"alpha is {self.alpha!r}; expected one number for each clique")
         alpha = tuple(_finite("alpha", value) for value in self.alpha)
@@ -171,9 +172,8 @@ class Constants:
         """The default, covered by Theorem C of ``docs/default_proof.md``.
 
         Each clique has the rate that its own size asks for. Estimates take off a baseline, three quarters of the mean
-        loss over the last twentieth of the rounds: a clique that is not drawn gains on those that are. The barrier is
-        as high as the baseline makes necessary and no higher, and no estimate puts a clique further behind than a tenth
-        of the rounds so far. With one clique there is nothing to explore, and what is left are exponential weights.
+        loss over the last twentieth of the rounds: a clique that is not drawn gains on those that are. The barrier
+        follows the baseline, and what would put a clique further behind than a tenth of the rounds so far is held back. With one clique there is nothing to explore, and what is left are exponential weights.
         """
         check_cover(cover)
         if cover.n_cliques == 1:

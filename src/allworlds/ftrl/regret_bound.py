@@ -1,4 +1,4 @@
-"""A bound on the expected regret so far, added up along a run: Theorem C of ``docs/default_proof.md``, path by path.
+"""A bound on the expected regret so far, added up along a run: ``docs/default_proof.md``, "Along a run".
 
 The proof bounds the regret after ``T`` rounds by the expectation of
 
@@ -60,8 +60,8 @@ class BoundTerms(NamedTuple):
 def bound_terms(constants: Constants, cover: CliqueCover) -> BoundTerms:
     """Check what the theorem asks of the constants, and collect what the bound needs.
 
-    There must be no floor under the arms, no implicit exploration and a barrier that never falls. The condition
-    ``beta_t > b_t + n`` of the theorem is not needed: a mass never grows beyond one.
+    There must be no floor under the arms, no implicit exploration and a barrier that never falls. One clique, other
+    powers and barriers without ``beta_t > b_t + n`` are included on purpose: Theorem C needs more than this bound does.
     """
     c, one = constants, cover.n_cliques == 1
     kappa = 1.0 if one else kappa_of(np.array(c.alpha), cover.sizes)

@@ -9,8 +9,8 @@ with the product of the two entropies and a log barrier on the cliques:
     Lhat_i += (l_i - b) / p_t(V(I_t))   for i in V(I_t),
 
 with ``b = 0`` in the paper. The default takes off a share ``b`` of a running mean loss, gives each clique a rate of its
-own, lets the barrier follow ``b``, and lets no estimate put a clique further behind than a tenth of the rounds so far
-(``docs/practical.md``); the proof still holds (``docs/default_proof.md``).
+own, lets the barrier follow ``b``, and holds back what would put a clique further behind than a tenth of the rounds so
+far (``docs/practical.md``); the proof still holds (``docs/default_proof.md``).
 
 The regret is about ``sqrt(K T)`` against any losses, and about ``sum_k log(T) / Delta_k`` if they are
 stochastic, with ``K`` cliques instead of ``N`` arms; the learner need not be told which.
@@ -205,11 +205,11 @@ class TsallisShannon(CliqueLearner[State, Ticket]):
         return float(residual_of(masses, state.clock[MULTIPLIER] - masses.lowest.min()))
 
     def regret_bound(self, state: State) -> float | None:
-        """A number whose expectation is at least the expected regret of the rounds learnt so far; it never falls.
+        """A number whose expectation is at least the expected regret so far against any fixed arm; it never falls.
 
-        It is the right-hand side of Theorem C of ``docs/practical.md`` with the values of this run in it, usually far
-        below the worst case. None if the theorem does not cover the run: constants with a floor, with implicit
-        exploration or with a barrier that can fall, and runs in which an outcome was learnt after a later draw.
+        It adds up the terms of the proof as they were, usually far below their worst case: ``docs/default_proof.md``,
+        "Along a run". None where that does not hold: constants with a floor, with implicit exploration or with a
+        barrier that can fall, and runs in which an outcome was learnt after a later draw.
 
         >>> from allworlds.graphs import disjoint_cliques
         >>> learner = TsallisShannon(disjoint_cliques(2, 2))

@@ -45,8 +45,9 @@ class Trace:
     clique_mass: Floats | None
     """(R, K) the probability of each clique, where the learner has cliques."""
     regret_bound: Floats | None
-    """A bound on the expected regret up to the round, with the values of this run: its mean over runs is at least the
-    mean regret. None where the learner has none."""
+    """A bound on the expected regret up to the round, with the values of this run: its expectation is at least the
+    expected regret against any arm fixed beforehand, which is not the arm that turns out best where losses react to
+    the learner. None where the learner has none."""
     counts: NDArray[np.int64]
     """(N,) how often each arm was played."""
     seconds: float

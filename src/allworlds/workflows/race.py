@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import platform
 import shlex
@@ -28,6 +27,7 @@ from allworlds.graphs.by_name import graph_spec
 from allworlds.learners import LEARNERS as REGISTRY
 from allworlds.reporting.canvas import check_drawing
 from allworlds.reporting.race_report import finding, how_read, write_race_report
+from allworlds.workflows import plain_data
 from allworlds.workflows.experiments import RunPlan, open_run, plan_of, run_plan, stored_plan
 
 GRAPH = "disjoint-cliques:10x10"
@@ -180,15 +180,15 @@ class RaceResult:
                 "seeds": list(summary.seeds),
             },
             "ours": summary.ours,
-            "worst_ratios": [asdict(row) for row in self.ratios],
-            "standings": [asdict(row) | _estimates(row) for row in self.standings],
+            "worst_ratios": self.ratios,
+            "standings": self.standings,
             "command": summary.command,
             "machine": summary.machine,
             "versions": dict(summary.versions),
             "report": None if self.report is None else str(self.report),
             "timing": {"jobs": self.jobs, "seconds": self.seconds},
         }
-        plain: dict[str, Any] = _plain(data)
+        plain: dict[str, Any] = plain_data(data)
         return plain
 
 
@@ -323,19 +323,3 @@ def _what_is_replaced(plan: RunPlan, folder: Path) -> str | None:
 
 def _listed(specs: Sequence[str]) -> Any:
     return specs if isinstance(specs, str) else tuple(specs)
-
-
-def _estimates(row: Standing) -> dict[str, Any]:
-    return {
-        "regret": row.regret._asdict(),
-        "clean_regret": row.clean_regret._asdict(),
-        "difference": None if row.difference is None else row.difference._asdict(),
-    }
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _plain(member) for key, member in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(member) for member in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

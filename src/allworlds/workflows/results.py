@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import random
 import shlex
 from collections.abc import Callable
@@ -20,6 +19,7 @@ from allworlds.experiments.work import code, play_cell
 from allworlds.reporting.canvas import check_drawing
 from allworlds.reporting.experiment_answers import ExperimentSummary, answers
 from allworlds.reporting.experiment_report import write_experiment_report
+from allworlds.workflows import plain_data
 from allworlds.workflows.race import RaceResult, report_race
 
 OnProgress = Callable[[int, int, str], None]
@@ -191,7 +191,7 @@ class ExperimentReport:
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON; a number that JSON cannot write is None."""
         summary = self.summary
-        return {
+        data: dict[str, Any] = {
             "report": str(self.report),
             "name": summary.name,
             "question": summary.question,
@@ -202,9 +202,14 @@ class ExperimentReport:
             "total": summary.total,
             "x": summary.x,
             "y": summary.y,
-            "panels": [_panel(panel) for panel in summary.panels],
-            "failures": [dict(failure) for failure in summary.failures],
+            "panels": [
+                {"panel": panel.name, "kind": panel.kind, "lines": [_line(line) for line in panel.lines]}
+                for panel in summary.panels
+            ],
+            "failures": summary.failures,
         }
+        plain: dict[str, Any] = plain_data(data)
+        return plain
 
 
 def write_report(folder: str | Path) -> ExperimentReport | RaceResult:
@@ -271,18 +276,7 @@ def _facts(description: dict[str, Any], status: Status) -> dict[str, str]:
     return facts if status.checksum is None else facts | {"checksum": status.checksum}
 
 
-def _panel(panel: Panel) -> dict[str, Any]:
-    return {"panel": panel.name, "kind": panel.kind, "lines": [_line(line) for line in panel.lines]}
-
-
 def _line(line: Line) -> dict[str, Any]:
-    slopes = {
-        name: None if slope is None else slope._asdict()
-        for name, slope in (("slope", line.slope), ("slope_of_mean", line.raw), ("late_slope", line.late))
-    }
-    points = [{"x": p.x, **_finite(p.mean._asdict()), "worst": p.worst, "runs": p.values.size} for p in line.points]
+    slopes = {"slope": line.slope, "slope_of_mean": line.raw, "late_slope": line.late}
+    points = [{"x": p.x, **p.mean._asdict(), "worst": p.worst, "runs": p.values.size} for p in line.points]
     return {"line": line.name, "theory": line.theory, **slopes, "missed": line.missed, "points": points}
-
-
-def _finite(numbers: dict[str, Any]) -> dict[str, Any]:
-    return {name: None if n is None or not math.isfinite(n) else n for name, n in numbers.items()}
