@@ -134,7 +134,7 @@ class Agent:
         """
         with self._lock:
             oldest = min(self._pending, default=self._next_id)
-            if self._learner.round(self._state) < oldest:  # voided, or still open when a later outcome was learnt
+            if self._learner.round(self._state) != oldest:  # one was voided, or is open though a later one was learnt
                 return None
             bound = self._learner.regret_bound(self._state)
             return None if bound is None else bound * (self._allowed.high - self._allowed.low)

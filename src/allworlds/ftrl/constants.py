@@ -173,7 +173,8 @@ class Constants:
 
         Each clique has the rate that its own size asks for. Estimates take off a baseline, three quarters of the mean
         loss over the last twentieth of the rounds: a clique that is not drawn gains on those that are. The barrier
-        follows the baseline, and what would put a clique further behind than a tenth of the rounds so far is held back. With one clique there is nothing to explore, and what is left are exponential weights.
+        follows the baseline, and what would put a clique further behind than a tenth of the rounds so far is held back.
+        With one clique there is nothing to explore, and what is left are exponential weights.
         """
         check_cover(cover)
         if cover.n_cliques == 1:
