@@ -2,6 +2,7 @@
 
     scripts/bench                  everything, into benchmarks/results/ and docs/speed.md; options may follow
     scripts/bench speed --quick    a quick look that writes nothing
+    scripts/bench speed --against PATH    this tree beside another one
 
 Without the script: ``PYTHONPATH=benchmarks python -m speed --quick``.
 """
@@ -23,6 +24,7 @@ from rich.text import Text
 from allworlds.cli.terminal import error_boundary, progress
 from allworlds.foundation.errors import InvalidParameter
 from allworlds.reporting.canvas import house_style
+from speed.against import compare
 from speed.config import FULL, QUICK
 from speed.page import TITLES, amount, compared, number, read_page, write_result
 from speed.rows import Goal
@@ -49,12 +51,23 @@ def bench(
         typer.Option(help="A part: rounds, solvers, rivals, scaling, threads, memory or start; repeat for several."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")] = False,
+    against: Annotated[
+        Path | None,
+        typer.Option(help="Only compare rounds with another source tree, such as a worktree of the commit before."),
+    ] = None,
 ) -> None:
     """Measure the lazy step against two floors, the exact step, general solvers and other packages, in one run.
 
     Prints every goal with what was measured. A missed goal is reported; it is not an error.
     """
     with error_boundary():
+        if against is not None:
+            for size, ours, theirs in compare(against):
+                typer.echo(
+                    f"{size:>9}  {amount(ours, 's/round')} a round, there {amount(theirs, 's/round')}: "
+                    f"{theirs / ours:.2f} times as fast"
+                )
+            return
         if page is not None and out is None:
             raise InvalidParameter(
                 f"--page is '{page}' and --out is missing; expected both, since the page shows the folder's figure; "

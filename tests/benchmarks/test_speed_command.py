@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 from allworlds import cli
 from speed.__main__ import app
+from speed.against import compare
 from speed.config import QUICK, Size
 
 RUNNER = CliRunner()
@@ -78,3 +79,21 @@ def test_the_package_has_no_such_command():
     answer = RUNNER.invoke(cli.app, ["bench"])
     assert answer.exit_code == 2
     assert "No such command 'bench'" in answer.stderr
+
+
+def test_another_source_tree_is_played_beside_this_one(monkeypatch):
+    told = {str(ROOT / "src"): [1e-6, 5e-6], "here": [2e-6, 4e-6]}
+    monkeypatch.setattr("speed.against.environment", lambda: {"PYTHONPATH": "here"})
+    monkeypatch.setattr("speed.against._seconds", lambda size, variables: told[variables["PYTHONPATH"]].pop())
+    compared = list(compare(ROOT, (Size(2, 2, 10),), turns=2))
+    assert compared == [("2x2", 2e-6, 1e-6)]
+    monkeypatch.setattr("speed.__main__.compare", lambda other: [("2x2", 1e-6, 2e-6)])
+    answer = RUNNER.invoke(app, ["--against", str(ROOT)])
+    assert answer.exit_code == 0, answer.output
+    assert "1.00 µs a round, there 2.00 µs: 2.00 times as fast" in answer.output
+
+
+def test_a_folder_without_the_package_is_an_error(tmp_path):
+    answer = RUNNER.invoke(app, ["--against", str(tmp_path)])
+    assert answer.exit_code != 0
+    assert "expected a source tree of allworlds" in answer.output + getattr(answer, "stderr", "")

@@ -6,7 +6,7 @@ A loop writes a :class:`Record` of arrays; :func:`as_trace` turns it into the :c
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +15,6 @@ from allworlds.foundation.checks import whole
 from allworlds.foundation.errors import MissingExtra
 from allworlds.kernels.jit import lean_jit
 from allworlds.worlds.losses import RunTotals
-
-if TYPE_CHECKING:
-    import pandas
 
 Floats = NDArray[np.float64]
 
@@ -69,13 +66,13 @@ class Trace:
         """Rounds of the run over its seconds."""
         return self.horizon / self.seconds if self.seconds > 0.0 else float("inf")
 
-    def to_pandas(self) -> pandas.DataFrame:
-        """A row for each recorded round, with the round as index, and a column for each recorded quantity.
+    def to_pandas(self) -> Any:
+        """A DataFrame with a row for each recorded round, its index, and a column for each recorded quantity.
 
         Clique ``k`` has the column ``clique_mass_k``. What was not recorded has no column.
         """
         try:
-            import pandas
+            import pandas  # type: ignore[import-untyped]
         except ImportError:
             raise MissingExtra('pandas is not installed; try pip install "allworlds[tables]"') from None
         columns = {
