@@ -183,6 +183,18 @@ def test_a_lost_or_damaged_table_is_made_anew_from_the_parts(run):
         assert (summary.done, summary.checksum) == (12, checksum)
 
 
+def test_a_table_of_an_earlier_version_is_read_and_completed(run):
+    file, folder, checksum = run
+    base = sqlite3.connect(folder / "cells.sqlite")
+    with base:
+        for column in ("asked", "record_masses"):
+            base.execute(f"ALTER TABLE cells DROP COLUMN {column}")
+    base.close()
+    assert read_status(folder).checksum == checksum
+    assert verify_results(folder, replay=1).holds
+    assert again(file, folder)[0].checksum == checksum
+
+
 KILLED = """
 import os, sqlite3, sys
 base = sqlite3.connect(sys.argv[1], isolation_level=None)
