@@ -57,14 +57,15 @@ import json
 import sys
 import numpy as np
 import allworlds
-from allworlds.learners.dispatch import own_visibility
+from allworlds.graphs import bandit
+from allworlds.learners.dispatch import visibility_of
 from allworlds.simulation.loop import first_arm
 
 if sys.argv[1] == "guest":
     from guest.learner import State
 else:
     from allworlds.learners.uniform import State
-answer = first_arm(State(np.array([1.0]), own_visibility(2)))
+answer = first_arm(State(np.array([1.0]), visibility_of(bandit(2), "itself")))
 hits, misses = (sum(counts.values()) for counts in (first_arm.stats.cache_hits, first_arm.stats.cache_misses))
 print(json.dumps({"package": allworlds.__file__, "answer": answer, "hits": hits, "misses": misses}))
 """

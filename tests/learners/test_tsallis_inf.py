@@ -50,7 +50,7 @@ def test_importance_weighting_is_the_papers_learner_on_single_arms():
             # each round is within 1e-9 on equal losses; importance weights would add up what differs
             packed = theirs.pack(other) | {"cumulative_losses": one.cumulative_losses.copy()}
             other = theirs.unpack(packed)
-            resolve(other)
+            resolve(other, 0)
             assert mine.distribution(one) == pytest.approx(theirs.distribution(other), rel=1e-9)
         pair = uniform_pair(11, 9, t, 0)
         ticket, same = mine.draw(one, *pair), theirs.draw(other, *pair)
