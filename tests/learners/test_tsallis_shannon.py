@@ -139,7 +139,7 @@ def test_a_constant_added_to_all_cumulative_losses_changes_nothing(name, shift):
     one = learner.unpack(packed)
     packed["cumulative_losses"] = packed["cumulative_losses"] + shift
     other = learner.unpack(packed)
-    resolve(other)
+    resolve(other, 0)
     rounding = 1e-10 + 1e-15 * abs(shift)
     assert learner.distribution(other) == pytest.approx(learner.distribution(one), rel=rounding)
 
@@ -151,7 +151,7 @@ def test_a_loss_on_a_rare_arm_may_raise_its_cliques_mass_and_one_on_a_usual_arm_
     packed = learner.pack(learner.init())
     packed["cumulative_losses"] = np.array([0.0, 9.0, 0.0, 9.0])
     start = learner.unpack(packed)
-    resolve(start)
+    resolve(start, 0)
     p = learner.distribution(start)
     y = p[:2] / p[:2].sum()
     entropy = -y @ np.log(y)
