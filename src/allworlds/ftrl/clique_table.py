@@ -17,7 +17,7 @@ LANES = 8
 ORDER = 8
 """Degree of a clique's expansion: see ``expansion``."""
 
-_ROWS = 21 + ORDER
+_ROWS = 20 + ORDER
 BLOCK = _ROWS * LANES
 
 
@@ -43,9 +43,7 @@ RATE_FACTOR, INVERSE_FACTOR = _row(16), _row(17)
 """By how much the clique's learning rate is larger than the round's, and the inverse."""
 REACH = _row(18)
 """``(alpha + H) / sigma``: the clique's part of the entropy, over ``sqrt(q)``."""
-CURVE = _row(19)
-"""The factor of the third-order term of a move: see ``lazy_step``."""
-TERMS = _row(20)
+TERMS = _row(19)
 """The first of ``ORDER + 1`` coefficients of the expansion."""
 NEXT = np.uint64(LANES)
 """From one coefficient to the next."""

@@ -5,16 +5,15 @@ one clique's losses change, and all others meet a slightly smaller rate. So a cl
 (``expansion``) with a certified radius, and its arms are read again only when it was drawn or has left its radius.
 
 The method. Newton's method on all temperatures ``x`` at once, from the last round's, with one term more. Let ``p``
-be a clique's price, ``p' = -1 / f``, ``p'' = -r`` and ``t`` its derivatives by ``x``, and ``e = f (p - lambda)``. To
-third order the temperature that fits ``lambda``, and to second order its mass, are
+be a clique's price, ``p' = -1 / f`` and ``p'' = -r`` its derivatives by ``x``, and ``e = f (p - lambda)``. To second
+order the temperature that fits ``lambda`` and its mass are
 
-    x + e (1 - b e / 2 + c e^2),     q - g e / f + (h / 2) (e / f)^2,
-    b = r f,   c = b^2 / 2 + f t / 6,   g = 2 f / x^3,   h = g f (b + 3 / x),
+    x + e (1 - r f e / 2),        q - g e / f + (h / 2) (e / f)^2,        g = 2 f / x^3,   h = g f (r f + 3 / x),
 
-so ``sum q = 1`` is a quadratic equation for ``lambda`` with a few sums for its coefficients. Where cliques are many,
-the drawn one's block is settled first, against the sums of all others. Then one pass over all cliques is usual; where
-they are few, two. If it does not settle in ``MAX_STEPS``, the exact step of ``clique_mass`` takes over: slower, and
-sure.
+so ``sum q = 1`` is a quadratic equation for ``lambda`` with a few sums for its coefficients. Convergence is cubic: a
+last move of at most ``SETTLED`` leaves an error of the order of its cube. Where cliques are many, the drawn one's block
+is settled first, against the sums of all others, which hardly move. Then one or two steps are usual. If it does not
+settle in ``MAX_STEPS``, the exact step of ``clique_mass`` takes over: slower, and sure.
 """
 
 from __future__ import annotations
@@ -32,7 +31,6 @@ from allworlds.ftrl.clique_table import (
     BEND,
     BLOCK,
     COOLNESS,
-    CURVE,
     FIRST_PINNED,
     FLATNESS,
     GAIN,
@@ -62,13 +60,10 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 SETTLED = 1e-4
-"""The search ends with a move of at most this, relative. It leaves temperatures wrong by the order of its fourth power,
-and the sum of all masses by that of its cube."""
-SETTLED_MANY = 2e-4
-"""The same where cliques are many: few of them move that far, and the sum of all masses is wrong by the mean cube."""
-REST = 1e-12
-"""And with a move times the cube of its relative correction of at most this: near the limit of convexity, where the
-slope nearly vanishes, higher powers have large factors."""
+"""The search ends with a move of at most this, relative; what is left is of the order of its cube."""
+REST = 1e-11
+"""And with a move times the square of its relative correction of at most this: near the limit of convexity, where the
+slope nearly vanishes, the cube has a large factor."""
 SETTLED_WITH_FLOOR = 1e-6
 """The same with a floor, where only the first derivatives are used and the rest is of the order of the square."""
 MAX_STEPS = 12
@@ -122,8 +117,7 @@ def solve_lazily(
     ``drawn`` is the clique with new losses: it may move far, while the others hardly move.
     """
     multiplier = guess
-    many = table.size > FEW_BLOCKS * BLOCK
-    settled = SETTLED_WITH_FLOOR if gamma > 0.0 else SETTLED_MANY if many else SETTLED
+    settled = SETTLED if gamma == 0.0 else SETTLED_WITH_FLOOR
     for step in range(1, MAX_STEPS + 1):
         changed = False
         if gamma > 0.0:
@@ -132,7 +126,7 @@ def solve_lazily(
             _appraise(table, 0, table.size, losses, starts, work, sums, eta, beta)
         if starts.size == 2:  # one clique has all the mass
             return table[PRICE], step
-        if step == 1 and many and gamma == 0.0:
+        if step == 1 and gamma == 0.0 and table.size > FEW_BLOCKS * BLOCK:
             multiplier = _settle_block(table, drawn, losses, starts, work, sums, eta, beta, multiplier)
         else:
             multiplier = _multiplier(table, sums, multiplier)
@@ -185,27 +179,23 @@ def _appraise_blocks(table: Floats, begin: int, end: int, eta: float, beta: floa
             w = eta * table[k + RATE_FACTOR] * cool * table[k + INVERSE] - 1.0
             outside |= abs(w) > table[k + RADIUS]
             a = table[k + TERM_8]
-            b, c, d, e = a, a, a, a  # a becomes A; b, c, d and e its derivatives by w over 1, 2, 6 and 24
+            b, c, d = a, a, a  # a becomes A; b, c and d its derivatives by w over 1, 2 and 6
             a = a * w + table[k + TERM_7]
             b = b * w + a
             c = c * w + b
             d = d * w + c
-            e = e * w + d
             a = a * w + table[k + TERM_6]
             b = b * w + a
             c = c * w + b
             d = d * w + c
-            e = e * w + d
             a = a * w + table[k + TERM_5]
             b = b * w + a
             c = c * w + b
             d = d * w + c
-            e = e * w + d
             a = a * w + table[k + TERM_4]
             b = b * w + a
             c = c * w + b
             d = d * w + c
-            e = e * w + d
             a = a * w + table[k + TERM_3]
             b = b * w + a
             c = c * w + b
@@ -217,23 +207,15 @@ def _appraise_blocks(table: Floats, begin: int, end: int, eta: float, beta: floa
             b = b * w + a
             a = a * w + table[k + TERMS] + table[k + ALPHA]
             m = 1.0 + w
-            square = m * m
-            slope, variance, skewness, kurtosis = (
-                m * b,
-                2.0 * square * c,
-                6.0 * square * m * d,
-                24.0 * square * square * e,
-            )
+            slope, variance, skewness = m * b, 2.0 * m * m * c, 6.0 * m * m * m * d
             x = table[k + TEMPERATURE]
             table[k + PRICE] = table[k + LOWEST] - x * (half_hot * (a + slope) + beta * x)
             flatness = 1.0 / (half_hot * (a - slope - variance) + 2.0 * beta * x)
             bend = (half_hot * cool * (3.0 * variance + skewness) + 2.0 * beta) * flatness
-            third = half_hot * cool * cool * (9.0 * variance + 7.0 * skewness + kurtosis) * flatness
             gain = 2.0 * cool * cool * cool * flatness
             table[k + REACH] = (a - slope) * table[k + INVERSE_FACTOR]
             table[k + FLATNESS] = flatness
             table[k + BEND] = bend
-            table[k + CURVE] = 0.5 * bend * bend + third * (1.0 / 6.0)
             table[k + GAIN] = gain
             table[k + GAIN_GROWTH] = gain * flatness * (bend + 3.0 * cool)
     return outside
@@ -345,8 +327,7 @@ def _move(table: Floats, begin: int, end: int, multiplier: float, settled: float
             k = np.uint64(block + lane)
             x = table[k + TEMPERATURE]
             straight = (table[k + PRICE] - multiplier) * table[k + FLATNESS]
-            first = 0.5 * table[k + BEND] * straight
-            bent = first - table[k + CURVE] * straight * straight
+            bent = 0.5 * table[k + BEND] * straight
             bent = bent if bent > -0.5 else -0.5
             bent = bent if bent < 0.5 else 0.5
             moved = x + straight * (1.0 - bent)
@@ -354,7 +335,7 @@ def _move(table: Floats, begin: int, end: int, multiplier: float, settled: float
             moved = moved if moved < 2.0 * x else 2.0 * x
             moved = moved if moved < table[k + HOTTEST] else table[k + HOTTEST]
             way = abs(moved - x)
-            unsettled |= not (way <= settled * x and abs(first) * first * first * way <= REST * x)
+            unsettled |= not (way <= settled * x and bent * bent * way <= REST * x)
             table[k + TEMPERATURE] = moved
             table[k + COOLNESS] = 1.0 / moved
     return unsettled
