@@ -72,7 +72,7 @@ class Trace:
         Clique ``k`` has the column ``clique_mass_k``. What was not recorded has no column.
         """
         try:
-            import pandas  # type: ignore[import-untyped]
+            import pandas
         except ImportError:
             raise MissingExtra('pandas is not installed; try pip install "allworlds[tables]"') from None
         columns = {
