@@ -129,7 +129,7 @@ def solve_lazily(
         if step == 1 and gamma == 0.0 and table.size > FEW_BLOCKS * BLOCK:
             multiplier = _settle_block(table, drawn, losses, starts, work, sums, eta, beta, multiplier)
         else:
-            multiplier = _multiplier(table, sums, multiplier)
+            multiplier = _multiplier(table, multiplier)
         if not _move(table, 0, table.size, multiplier, settled) and not changed:
             return multiplier, step
     multiplier = _solve_exactly(table, losses, starts, work, sums, eta, beta, gamma, guess)
@@ -238,7 +238,7 @@ def _settle_block(
     end = begin + BLOCK
     every, block = _response(table, 0, table.size, guess, sums), _response(table, begin, end, guess, sums)
     if abs(1.0 - every.mass - every.lead) > 1.0:  # far from the guess
-        return _multiplier(table, sums, guess)
+        return _multiplier(table, guess)
     multiplier = guess + _root(every)
     for _ in range(MAX_STEPS):
         unsettled = _move(table, begin, end, multiplier, SETTLED)
@@ -260,18 +260,30 @@ def _settle_block(
 
 
 @lean_jit
-def _multiplier(table: Floats, sums: Floats, guess: float) -> float:
+def _multiplier(table: Floats, guess: float) -> float:
     """``lambda`` at which the masses sum to one, to second order.
 
     Far from the guess the coefficients of the quadratic equation would cancel: then the root of the linear one becomes
     the guess, three times at most.
     """
     for _ in range(3):
-        found = _response(table, 0, table.size, guess, sums)
-        missing = 1.0 - found.mass - found.lead
+        mass, gain, lead = 0.0, 0.0, 0.0
+        growth, tilt, excess = 0.0, 0.0, 0.0
+        for block in range(0, table.size, BLOCK):
+            for lane in range(LANES):
+                k = np.uint64(block + lane)
+                ahead = guess - table[k + PRICE]
+                rise = table[k + GAIN_GROWTH] * ahead
+                mass += table[k + COOLNESS] * table[k + COOLNESS]
+                gain += table[k + GAIN]
+                lead += table[k + GAIN] * ahead
+                growth += table[k + GAIN_GROWTH]
+                tilt += rise
+                excess += rise * ahead
+        missing = 1.0 - mass - lead
         if abs(missing) <= 1.0:
-            return guess + _root(found)
-        guess += missing / found.gain
+            return guess + _root(Response(mass, gain, lead, growth, tilt, excess))
+        guess += missing / gain
     return guess
 
 
