@@ -33,6 +33,7 @@ EVERY: list[Step] = [
     practical.stability_by_local_norm,
     practical.plain_stability,
     practical.drawn_elsewhere,
+    practical.stability_along_a_run,
 ]
 HALF: list[Step] = [
     practical.other_masses,
@@ -404,6 +405,11 @@ def test_stability_is_what_the_two_minima_differ_by(states: list[PracticalRound]
         assert check.left == pytest.approx(lefts[k], rel=1e-5, abs=1e-7 * (1.0 + np.ptp(state.cumulative_losses)))
 
 
+def test_what_the_bound_along_a_run_adds_for_a_round_is_used_to_more_than_a_half(states: list[PracticalRound]) -> None:
+    ratios = [practical.stability_along_a_run(state).ratio for state in states]
+    assert 0.5 < max(ratios) <= 1.0
+
+
 def test_the_local_norm_is_used_to_more_than_a_half(states: list[PracticalRound]) -> None:
     assert max(practical.stability_by_local_norm(state).ratio for state in states) > 0.5
     for state in late(states, half=True)[:40]:
@@ -669,7 +675,7 @@ def test_what_a_step_forgives_is_rounding_of_the_numbers_it_subtracts(states: li
         norm = 1e-12 * (psi * root + sum(p[i] * (losses[i] - min(losses)) for i in range(len(p))))
         u = np.eye(len(p))[state.best_arm]
         forgiven = {practical.price_falls: noise, practical.price_rises: noise, practical.drawn_mass: 1e-9}
-        forgiven |= {practical.stability_by_local_norm: norm}
+        forgiven |= dict.fromkeys([practical.stability_by_local_norm, practical.stability_along_a_run], norm)
         assert practical.bias(state, u).rounding == 1e-9
         for step in EVERY:
             check = step(state)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from allworlds.foundation.errors import InvalidParameter
 from allworlds.ftrl.constants import Constants
+from allworlds.ftrl.regret_bound import bound_terms, stability_of
 from allworlds.theory import practical_coefficients as number
 from allworlds.theory.check import Check
 from allworlds.theory.practical_coefficients import KAPPA, Verdict, covers
@@ -158,12 +159,22 @@ def decomposition(states: list[PracticalRound], estimates: Array, half_steps: Ar
 
 def stability_by_local_norm(state: PracticalRound, shift: float = 0.0) -> Check:
     """Step 4: ``stability <= sum_k eta_k sqrt(q~_k) sum_i p~_i (lhat_i - c)^2 / (2 kappa)``, for every draw."""
-    draws, everything = zip(state.estimates, state.half_steps, strict=True), np.arange(state.cover.n_arms)
-    lefts = np.array([_stability(state, estimate, half) for estimate, half in draws])
+    everything = np.arange(state.cover.n_arms)
     rights = np.array([state.shares(k, everything, shift) for k in range(state.cover.n_cliques)])
-    large = abs(state.entropy(state.distribution)) * math.sqrt(state.effective_round)
-    large += float((state.cumulative_losses - state.cumulative_losses.min()) @ state.distribution)
-    return _tightest("stability <= local norm", "default-4-norm", lefts, rights, rounding=1e-12 * large)
+    lefts, rounding = _stabilities(state)
+    return _tightest("stability <= local norm", "default-4-norm", lefts, rights, rounding)
+
+
+def stability_along_a_run(state: PracticalRound) -> Check:
+    """Along a run: the stability of every draw is at most what :mod:`allworlds.ftrl.regret_bound` adds up for it."""
+    terms, eta = bound_terms(state.constants, state.cover), state.constants.learning_rate(state.round)
+    ends = [
+        (row[clique].min(), row[clique].max()) for row, clique in zip(state.estimates, state.cover.cliques, strict=True)
+    ]
+    draws = zip(state.constants.rate_factors.tolist(), np.sqrt(state.mass).tolist(), ends, strict=True)
+    rights = np.array([stability_of(terms, eta, state.barrier, factor, cool, *pair) for factor, cool, pair in draws])
+    lefts, rounding = _stabilities(state)
+    return _tightest("stability <= S_t", "default-run", lefts, rights, rounding)
 
 
 def plain_stability(state: PracticalRound) -> Check:
@@ -266,6 +277,14 @@ def _best_share(state: PracticalRound, arms: NDArray[np.intp]) -> float:
 def _weighted_roots(state: PracticalRound) -> float:
     """``sum eta_k sqrt(q_k)`` over the cliques other than the best."""
     return float(np.delete(state.rates * np.sqrt(state.mass), state.best_clique).sum())
+
+
+def _stabilities(state: PracticalRound) -> tuple[Array, float]:
+    """The stability of each draw, shape (K,), and what rounding can do to it."""
+    large = abs(state.entropy(state.distribution)) * math.sqrt(state.effective_round)
+    large += float((state.cumulative_losses - state.cumulative_losses.min()) @ state.distribution)
+    draws = zip(state.estimates, state.half_steps, strict=True)
+    return np.array([_stability(state, estimate, half) for estimate, half in draws]), 1e-12 * large
 
 
 def _stability(state: PracticalRound, estimate: Array, half: Array) -> float:

@@ -171,6 +171,7 @@ LEAST_SHARE = {
     "default-4d": 0.099,
     "default-4-step": 0.078,
     "default-4": 0.021,
+    "default-run": 0.15,
     "thm:graph-regret-bound/stochastic": 0.00069,
     "thm:graph-regret-bound/adversarial": 0.00067,
     "thm:graph-regret-bound/corrupted": 0.00051,

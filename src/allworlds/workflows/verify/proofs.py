@@ -160,4 +160,5 @@ DEFAULT = (
     on_rounds("Default 4d: its neighbours", "default-4d", "practical", practical.drawn_other_arms, _default_leads),
     on_rounds("Default 4: half-step lemma", "default-4-step", "practical", practical.half_step_lemma, _default_leads),
     on_rounds("Default 4: all together", "default-4", "practical", practical.stability, _default_late),
+    on_rounds("Default: the bound along a run", "default-run", "practical", practical.stability_along_a_run),
 )
