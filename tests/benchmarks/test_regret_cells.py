@@ -58,7 +58,7 @@ def test_a_cell_agrees_with_its_world(cell):
     if world.means is not None:
         lowest, next_lowest = np.sort(world.means)[:2]
         assert next_lowest > lowest  # where clipping moves means, it moves them alike
-        if world.nature.noise != GAUSSIAN:
+        if world.arrays.noise != GAUSSIAN:
             assert cell.gap == pytest.approx(next_lowest - lowest)
 
 

@@ -60,7 +60,7 @@ def test_a_flip_turns_all_losses_of_the_first_rounds(name):
 def test_the_other_attacks_change_one_arm_in_the_struck_rounds(name, attack):
     world = attacked(name, attack)
     everything, rounds = bare(world, HORIZON), struck_rounds(world)
-    victim = world.nature.victim if attack == "decoy-best" else world.best_arm
+    victim = world.arrays.victim if attack == "decoy-best" else world.best_arm
     losses, means = everything.clean_losses.copy(), everything.clean_means.copy()
     losses[rounds - 1, victim] = means[rounds - 1, victim] = 0.0 if attack == "decoy-best" else 1.0
     np.testing.assert_array_equal(everything.losses, losses)
@@ -122,13 +122,13 @@ def test_whether_a_round_is_struck_does_not_depend_on_its_own_losses():
     ],
 )
 def test_the_decoy_is_the_worst_arm_or_one_beside_the_best(name, decoy):
-    assert attacked(name, "decoy-best").nature.victim == decoy
-    assert corrupted(CLEAN[name], 5, "decoy-best", decoy=3).nature.victim == 3
+    assert attacked(name, "decoy-best").arrays.victim == decoy
+    assert corrupted(CLEAN[name], 5, "decoy-best", decoy=3).arrays.victim == 3
 
 
 def test_the_decoy_of_a_recorded_world_is_its_worst_arm():
     world = attacked("recorded", "decoy-best")
-    assert world.nature.victim == bare(CLEAN["recorded"], 400).losses.sum(axis=0).argmax()
+    assert world.arrays.victim == bare(CLEAN["recorded"], 400).losses.sum(axis=0).argmax()
 
 
 def test_a_corrupted_world_says_what_it_is():

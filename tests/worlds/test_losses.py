@@ -114,7 +114,7 @@ def test_a_million_arms_cost_nothing_until_they_are_looked_at():
 
 def test_all_worlds_have_one_compiled_type():
     every = [CLEAN[name] for name in CLEAN] + [attacked(name, attack) for name in CLEAN for attack in ATTACKS]
-    types = {numba.typeof(world.for_run(1, 100)) for world in every} | {numba.typeof(world.nature) for world in every}
+    types = {numba.typeof(world.for_run(1, 100)) for world in every} | {numba.typeof(world.arrays) for world in every}
     assert len(types) == 1
     fortran = recorded(np.asfortranarray(np.zeros((3, 2), dtype=np.float32)))
     assert {numba.typeof(fortran.for_run(1, 3))} == types

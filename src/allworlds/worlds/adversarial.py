@@ -56,7 +56,7 @@ def constrained_adversary(
     (0.0, 0.125, 0.875)
     """
     n_arms = whole("n_arms", n_arms)
-    nature = make_arrays(
+    arrays = make_arrays(
         n_arms,
         kind=ALTERNATING,
         noise=BERNOULLI,
@@ -64,7 +64,7 @@ def constrained_adversary(
         turns=growing_turns(growth),
         best=index("best_arm", best_arm, n_arms),
     )
-    return World(name, nature)
+    return World(name, arrays)
 
 
 def switching(
@@ -93,10 +93,10 @@ def switching(
     if not cycle.size:
         raise InvalidParameter("leaders are empty; expected at least one arm")
     order = cycle[np.arange(turns.size) % cycle.size]
-    nature = make_arrays(
+    arrays = make_arrays(
         n_arms, kind=SWITCHING, noise=BERNOULLI, levels=levels, turns=turns, leaders=order, best=order[0]
     )
-    return World(name, nature)
+    return World(name, arrays)
 
 
 def drifting(means: ArrayLike, amplitude: float = 0.2, period: float = 10_000.0, *, name: str = "drifting") -> World:
@@ -107,7 +107,7 @@ def drifting(means: ArrayLike, amplitude: float = 0.2, period: float = 10_000.0,
     (0.75, 0.25)
     """
     centres = as_means(means)
-    nature = make_arrays(
+    arrays = make_arrays(
         centres.size,
         kind=DRIFTING,
         noise=BERNOULLI,
@@ -115,7 +115,7 @@ def drifting(means: ArrayLike, amplitude: float = 0.2, period: float = 10_000.0,
         levels=[real("amplitude", amplitude, at_least=0, at_most=1), real("period", period, at_least=1)],
         best=centres.argmin(),
     )
-    return World(name, nature)
+    return World(name, arrays)
 
 
 def random_sequence(n_arms: int, block: int = 100, *, name: str = "random sequence") -> World:
@@ -126,8 +126,8 @@ def random_sequence(n_arms: int, block: int = 100, *, name: str = "random sequen
     True
     """
     n_arms = whole("n_arms", n_arms)
-    nature = make_arrays(n_arms, kind=RANDOM, noise=DETERMINISTIC, levels=[whole("block", block), 0.0])
-    return World(name, nature)
+    arrays = make_arrays(n_arms, kind=RANDOM, noise=DETERMINISTIC, levels=[whole("block", block), 0.0])
+    return World(name, arrays)
 
 
 def loss_table(table: ArrayLike, *, name: str = "loss table") -> World:

@@ -54,26 +54,26 @@ def corrupted(
     """
     if not isinstance(world, World):
         raise InvalidParameter(f"world is a {type(world).__name__}; expected a world, such as stochastic(means)")
-    if world.nature.attack != NO_ATTACK:
+    if world.arrays.attack != NO_ATTACK:
         raise InvalidParameter(f"{world.name!r} is corrupted already; expected a clean world")
     if attack not in get_args(Attack):
         raise InvalidParameter(f"attack is {attack!r}; expected one of {', '.join(get_args(Attack))}")
     budget, period = real("budget", budget, at_least=0), whole("period", period)
     bait = _worst_arm(world) if decoy is None else index("decoy", decoy, world.n_arms)
-    nature = change_arrays(
-        world.nature,
+    arrays = change_arrays(
+        world.arrays,
         attack={"flip": FLIP, "decoy-best": MAKE_BEST, "all-worst": ALL_WORST}.get(attack, MAKE_WORST),
         victim=bait if attack == "decoy-best" else world.best_arm,
         pace={"spread": EVENLY, "periodic": period}.get(attack, AT_ONCE),
     )
-    return World(name or f"{world.name}, {attack} {budget:g}", nature, budget, world.stationary)
+    return World(name or f"{world.name}, {attack} {budget:g}", arrays, budget, world.stationary)
 
 
 def _worst_arm(world: World) -> int:
     """The arm with the highest clean mean; where that changes, one beside the best."""
-    nature = world.nature
-    if nature.kind in (STATIONARY, DRIFTING, PHASES):
-        return int(nature.means.argmax())
-    if nature.kind == TABLE:
-        return int(nature.table.sum(axis=0).argmax())
+    arrays = world.arrays
+    if arrays.kind in (STATIONARY, DRIFTING, PHASES):
+        return int(arrays.means.argmax())
+    if arrays.kind == TABLE:
+        return int(arrays.table.sum(axis=0).argmax())
     return (world.best_arm + 1) % world.n_arms

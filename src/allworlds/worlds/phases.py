@@ -41,7 +41,7 @@ def phases(levels: ArrayLike, lengths: ArrayLike, constant: ArrayLike | None = N
         )
     shares = _shares(lengths, means.shape[0])
     average = shares @ means
-    nature = make_arrays(
+    arrays = make_arrays(
         means.shape[1],
         kind=PHASES_KIND,
         noise=MIXED,
@@ -51,7 +51,7 @@ def phases(levels: ArrayLike, lengths: ArrayLike, constant: ArrayLike | None = N
         steady=_flags(constant, means.shape),
         best=average.argmin(),
     )
-    return World(name, nature)
+    return World(name, arrays)
 
 
 def lock_in(

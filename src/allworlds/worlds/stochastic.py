@@ -37,7 +37,7 @@ def stochastic(
         raise InvalidParameter(f"{noise} noise has no width; leave it out, or choose one of {', '.join(WIDTHS)}")
     spread = WIDTHS.get(noise, 0.0) if width is None else real("width", width, above=0)
     actual = _clipped_means(centres, spread) if noise == "gaussian-clipped" else centres
-    nature = make_arrays(
+    arrays = make_arrays(
         centres.size,
         kind=STATIONARY,
         noise=CODES[noise],
@@ -46,7 +46,7 @@ def stochastic(
         means=actual,
         best=actual.argmin(),
     )
-    return World(name, nature, stationary=True)
+    return World(name, arrays, stationary=True)
 
 
 def one_good_arm(n_arms: int, gap: float, best_arm: int = 0, *, centre: float = 0.5, name: str = "stochastic") -> World:
