@@ -35,7 +35,6 @@ CLEAN: dict[str, World] = {
     "lock-in": worlds.lock_in(N_ARMS),
     "recorded": worlds.recorded(np.random.default_rng(3).random((LONGEST, N_ARMS))),
 }
-ATTACKS = ["flip", "best-worst", "decoy-best", "spread", "periodic", "all-worst"]
 
 
 def attacked(name: str, attack: str, budget: float = 20.0) -> World:

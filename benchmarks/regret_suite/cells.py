@@ -191,7 +191,7 @@ def _adversary() -> list[Cell]:
 
 def _corruption() -> list[Cell]:
     cells = []
-    attacks: tuple[tuple[Any, str, str], ...] = (
+    attacks = (
         ("flip", "8x1", "4x8"),
         ("best-worst", "4x4", "8x1"),
         ("decoy-best", "8x1", "8x12"),

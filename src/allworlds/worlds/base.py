@@ -41,9 +41,9 @@ class World:
     name: str
     arrays: WorldArrays = field(repr=False)
     budget: float | None = None
-    """How much corruption the attack may spend; None where there is none."""
+    """How much corruption the attack may spend; None without an attack."""
     stationary: bool = False
-    """Whether the clean means never change, so that there are gaps."""
+    """Whether the clean means never change, so that gaps are defined."""
 
     @property
     def n_arms(self) -> int:
@@ -62,7 +62,7 @@ class World:
 
     @property
     def longest(self) -> int | None:
-        """How many rounds there are, where losses are recorded; else None: no end."""
+        """The number of recorded rounds; None if the world has no last round."""
         return int(self.arrays.table.shape[0]) if self.arrays.kind == TABLE else None
 
     def for_run(self, seed: int, horizon: int) -> WorldArrays:
@@ -95,7 +95,7 @@ class World:
         seed, round, arm = as_seed(seed), self._round(round), index("arm", arm, self.n_arms)
         end = round if horizon is None else self._round(horizon)
         if end < round:
-            raise InvalidParameter(f"round {round} is after the horizon, {end}; expected a round up to it")
+            raise InvalidParameter(f"round is {round}; expected at most the horizon, {end}")
         row = np.empty((4, 1))
         reveal(self.for_run(seed, end), seed, round, np.array([arm]), row)
         numbers: list[float] = row[:, 0].tolist()
@@ -104,14 +104,16 @@ class World:
     def _round(self, round: int) -> int:
         number, last = whole("round", round), self.longest
         if last is not None and number > last:
-            raise InvalidParameter(f"there is no round {number}; {self.name!r} has {last} recorded rounds")
+            raise InvalidParameter(
+                f"round is {number}; expected at most {last}, the last one recorded in {self.name!r}"
+            )
         return number
 
 
 class Reactive(ABC):
     """A world that sees past choices: written in Python, played round by round, and slower.
 
-    Subclass it, set ``n_arms``, and return the losses of each round; ``chosen`` is told what was played. In the model
+    Subclass it, set ``n_arms``, and return the losses of each round; ``chosen`` receives what was played. In the model
     of [EK21] the adversary does not see the choice of the round whose losses it sets, and neither does a subclass.
     """
 
@@ -125,7 +127,7 @@ class Reactive(ABC):
         """(N,) the losses of this round, in [0, 1]."""
 
     def chosen(self, round: int, arm: int) -> None:  # noqa: B027  # may be left out
-        """Told after the round: the arm that was chosen."""
+        """Receive the arm that was chosen, after the round."""
 
 
 def candidates_of(arrays: WorldArrays, horizon: int) -> NDArray[np.int64]:
@@ -161,7 +163,7 @@ def candidates_of(arrays: WorldArrays, horizon: int) -> NDArray[np.int64]:
 
 
 def _best_of_rest(arrays: WorldArrays, victim: int) -> int:
-    """The arm that wins if the victim does not; under a flip, the one that was worst."""
+    """The best arm other than the victim; under a flip, the worst of all."""
     if arrays.attack == FLIP:
         return int(arrays.means.argmax())
     others = arrays.means.copy()
@@ -170,13 +172,13 @@ def _best_of_rest(arrays: WorldArrays, victim: int) -> int:
 
 
 def _first_beside(arrays: WorldArrays, arms: list[int]) -> int:
-    """The first arm that is none of these; the first of them if there is none."""
+    """The first arm that is not in ``arms``, or ``arms[0]`` if they are all of them."""
     taken = set(arms)
     return next((arm for arm in range(arrays.centres.size) if arm not in taken), arms[0])
 
 
 def make_arrays(n_arms: int, **fields: Any) -> WorldArrays:
-    """:class:`WorldArrays` with these fields, and the others empty."""
+    """:class:`WorldArrays` with these fields; the others are zero or empty."""
     blank = WorldArrays(
         kind=0,
         noise=0,
