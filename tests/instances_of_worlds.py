@@ -35,7 +35,6 @@ CLEAN: dict[str, World] = {
     "lock-in": worlds.lock_in(N_ARMS),
     "recorded": worlds.recorded(np.random.default_rng(3).random((LONGEST, N_ARMS))),
 }
-ATTACKS = ["flip", "best-worst", "decoy-best", "spread", "periodic", "all-worst"]
 
 
 def attacked(name: str, attack: str, budget: float = 20.0) -> World:
@@ -53,8 +52,8 @@ class Bare(NamedTuple):
 
 def bare(world: World, horizon: int, seed: int = 7) -> Bare:
     """All arms in all rounds of a run."""
-    nature, arms = world.for_run(seed, horizon), np.arange(world.n_arms)
+    arrays, arms = world.for_run(seed, horizon), np.arange(world.n_arms)
     rows = np.empty((horizon, 4, world.n_arms))
     for t in range(1, horizon + 1):
-        reveal(nature, seed, t, arms, rows[t - 1])
+        reveal(arrays, seed, t, arms, rows[t - 1])
     return Bare(*rows.swapaxes(0, 1))

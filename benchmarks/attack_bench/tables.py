@@ -128,7 +128,7 @@ def evaluate(
     if not isinstance(learner, Learner):  # a plain Python class, played round by round
         traces = play_many(learner, table.world, horizon, listed, workers)
         return np.array([trace.final_regret for trace in traces])
-    nature = table.world.for_run(0, horizon)  # without corruption the same for every seed
+    arrays = table.world.for_run(0, horizon)  # without corruption the same for every seed
     last = np.array([horizon], dtype=np.int64)
 
     def one(seed: int) -> float:
@@ -136,8 +136,8 @@ def evaluate(
             learner.init(),
             new_record(1, 0, learner.n_arms),
         )
-        totals = new_totals(nature.candidates.size)
-        run(state, visibility(state), nature, seed, last, np.empty(learner.n_arms), totals, record)
+        totals = new_totals(arrays.candidates.size)
+        run(state, visibility(state), arrays, seed, last, np.empty(learner.n_arms), totals, record)
         return float(record.rows[0, 0])
 
     if workers <= 1:

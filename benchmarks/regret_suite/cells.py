@@ -63,7 +63,7 @@ class Cell:
     def world_key(self) -> str:
         """A digest of all that decides the losses beside the seed and the horizon."""
         digest = hashlib.sha256(repr(self.world.budget).encode())
-        for name, value in self.world.nature._asdict().items():
+        for name, value in self.world.arrays._asdict().items():
             digest.update(name.encode())
             digest.update(value.tobytes() if isinstance(value, np.ndarray) else repr(value).encode())
         return digest.hexdigest()[:24]
@@ -191,7 +191,7 @@ def _adversary() -> list[Cell]:
 
 def _corruption() -> list[Cell]:
     cells = []
-    attacks: tuple[tuple[Any, str, str], ...] = (
+    attacks = (
         ("flip", "8x1", "4x8"),
         ("best-worst", "4x4", "8x1"),
         ("decoy-best", "8x1", "8x12"),

@@ -13,12 +13,12 @@ from numpy.random import Generator
 
 import allworlds as aw
 from allworlds.worlds import World
+from allworlds.worlds.corrupted import ATTACKS
 from regret_suite.cells import Cell, Group, in_words, late_switch, one_better, sizes_of
 
 DRAW_SEED = 20_261_117
 MOST_PLAYED = 6_000_000
 """Arms times rounds of a drawn cell: Thompson sampling draws a number for every arm in every round."""
-ATTACKS: tuple[Any, ...] = ("flip", "best-worst", "decoy-best", "spread", "periodic", "all-worst")
 
 
 def reporting_cells() -> list[Cell]:
@@ -141,7 +141,7 @@ def _adversary(s: Setting) -> Drawn:
 
 def _corruption(s: Setting) -> Drawn:
     rng, n_arms = s.rng, s.n_arms
-    attack, gap = ATTACKS[s.number % len(ATTACKS)], _log_between(1 / 16, 1 / 3, s.first)
+    attack, gap = [*ATTACKS][s.number % len(ATTACKS)], _log_between(1 / 16, 1 / 3, s.first)
     budget = round(s.horizon * _log_between(0.005, 0.15, s.second))
     best, decoy = (int(arm) for arm in rng.choice(n_arms, 2, replace=False))
     clean = aw.worlds.one_good_arm(n_arms, gap, best)
@@ -189,7 +189,7 @@ COUNTS: dict[Group, int] = {
     "low variance": 8,
     "high variance": 4,
     "adversary": 8,
-    "corruption": 12,
+    "corruption": 2 * len(ATTACKS),
     "lock-in": 4,
     "moving": 6,
 }

@@ -8,11 +8,11 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from allworlds.worlds.corrupted import Attack
+from allworlds.worlds.corrupted import ATTACKS
 from allworlds.worlds.losses import GAUSSIAN
 from regret_suite import drawn_cells, named_cells, reporting_cells, reporting_seeds, tuning_cells, tuning_seeds
 from regret_suite.cells import NEVER_NEGATIVE, Group, in_words, sizes_of
-from regret_suite.drawn import ATTACKS, MOST_PLAYED
+from regret_suite.drawn import MOST_PLAYED
 
 EVERY_CELL = [*tuning_cells(), *reporting_cells()]
 
@@ -43,7 +43,7 @@ def test_there_are_about_sixty_cells_of_every_group(cells):
 
 @pytest.mark.parametrize("cells", [tuning_cells(), drawn_cells(), named_cells()], ids=["tuning", "drawn", "named"])
 def test_every_attack_has_two_budgets(cells):
-    budgets = {attack: {cell.world.budget for cell in cells if cell.attack == attack} for attack in get_args(Attack)}
+    budgets = {attack: {cell.world.budget for cell in cells if cell.attack == attack} for attack in ATTACKS}
     assert {attack: len(found) for attack, found in budgets.items()} == dict.fromkeys(ATTACKS, 2)
 
 
@@ -58,7 +58,7 @@ def test_a_cell_agrees_with_its_world(cell):
     if world.means is not None:
         lowest, next_lowest = np.sort(world.means)[:2]
         assert next_lowest > lowest  # where clipping moves means, it moves them alike
-        if world.nature.noise != GAUSSIAN:
+        if world.arrays.noise != GAUSSIAN:
             assert cell.gap == pytest.approx(next_lowest - lowest)
 
 

@@ -40,7 +40,7 @@ def test_masses_and_drawn_probabilities_are_the_exact_ones_in_every_round(world,
     grouped = clique_cover(graphs.disjoint_cliques(COVERS[cover]))
     learner = TsallisShannon(grouped, settings(grouped, name))
     n_rounds, seed = 600, 5
-    nature = WORLDS[world](grouped.n_arms).for_run(seed, n_rounds)
+    arrays = WORLDS[world](grouped.n_arms).for_run(seed, n_rounds)
     state = learner.init()
     for t in range(1, n_rounds + 1):
         constants = learner.constants_now(state)
@@ -51,7 +51,7 @@ def test_masses_and_drawn_probabilities_are_the_exact_ones_in_every_round(world,
         assert ticket.probability == pytest.approx(exact.distribution[ticket.arm], rel=1e-9)
         arms = learner.observes(ticket.arm)
         rows = np.empty((4, arms.size))
-        reveal(nature, seed, t, arms, rows)
+        reveal(arrays, seed, t, arms, rows)
         learner.update(state, ticket, rows[2])
 
 
@@ -62,7 +62,7 @@ def test_long_runs_stay_exact(name):
     cover = clique_cover(graphs.disjoint_cliques(30, 20))
     learner = TsallisShannon(cover, settings(cover, name))
     n_rounds, seed = 100_000, 6
-    nature = worlds.constrained_adversary(cover.n_arms, best_arm=1, gap=0.125).for_run(seed, n_rounds)
+    arrays = worlds.constrained_adversary(cover.n_arms, best_arm=1, gap=0.125).for_run(seed, n_rounds)
     state = learner.init()
     for t in range(1, n_rounds + 1):
         ticket = learner.draw(state, *uniform_pair(seed, STREAM_LEARNER, t, 0))
@@ -73,5 +73,5 @@ def test_long_runs_stay_exact(name):
             assert ticket.probability == pytest.approx(exact.distribution[ticket.arm], rel=1e-9)
         arms = learner.observes(ticket.arm)
         rows = np.empty((4, arms.size))
-        reveal(nature, seed, t, arms, rows)
+        reveal(arrays, seed, t, arms, rows)
         learner.update(state, ticket, rows[2])

@@ -20,6 +20,7 @@ from allworlds.simulation.play import run
 from allworlds.simulation.python_loop import python_loop
 from allworlds.theory import arm_gaps, corruption_level
 from allworlds.worlds import World, corrupted, one_good_arm, recorded, stochastic
+from allworlds.worlds.corrupted import ATTACKS
 from instances_of_worlds import CLEAN, MEANS, N_ARMS, attacked, bare
 
 HORIZON = 300
@@ -98,7 +99,7 @@ def test_regret_and_corruption_are_what_their_definitions_say(name):
     np.testing.assert_array_equal(trace.counts, np.bincount(arms, minlength=N_ARMS))
 
 
-@pytest.mark.parametrize("attack", ["flip", "best-worst", "decoy-best", "spread", "periodic"])
+@pytest.mark.parametrize("attack", ATTACKS)
 def test_the_compiled_loop_reports_the_corruption_that_was_really_spent(attack):
     world = attacked("beta", attack, budget=30.0)
     trace = play(a_learner(), world, HORIZON, SEED)

@@ -306,18 +306,16 @@ def test_a_folder_that_cannot_be_written_is_found_before_the_first_round(tmp_pat
 
 
 def test_the_full_race_has_every_learner_every_kind_of_world_and_every_attack():
-    from typing import get_args
-
     from allworlds.foundation.specs import parse_spec
     from allworlds.worlds.by_name import WORLDS
-    from allworlds.worlds.corrupted import Attack
+    from allworlds.worlds.corrupted import ATTACKS
 
     full = full_race()
     worlds = [parse_spec(world) for world in full["worlds"]]
     assert set(full["learners"]) == set(LEARNERS)
     yours = {"recorded", "phases"}  # nothing without numbers of one's own; the lock-in stands for all phases
     assert {world.name for world in worlds} == set(WORLDS) - yours
-    assert {world.options["attack"] for world in worlds if world.name == "corrupted"} == set(get_args(Attack))
+    assert {world.options["attack"] for world in worlds if world.name == "corrupted"} == set(ATTACKS)
     assert Race(**full).plan().cells
 
 

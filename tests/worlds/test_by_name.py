@@ -82,7 +82,7 @@ def test_a_recorded_world_reads_its_file(tmp_path):
             "levels are 3 numbers for 2 phases and 6 arms; expected 12, phase after phase, or 2",
         ),
         ("phases:lengths=1/0,levels=0.1/0.2", "the length of phase 1 is 0.0; expected a finite number above 0"),
-        ("lock-in:constant=0/0/2", "constant holds something else than True and False"),
+        ("lock-in:constant=0/0/2", "constant has values other than True and False"),
         ("lock-in:quiet=0.9,trap=0.2", "quiet is 0.9 and trap 0.2; expected a sum below 1"),
         ("recorded:/nowhere.csv", "there is no file"),
     ],

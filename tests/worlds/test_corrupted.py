@@ -9,11 +9,23 @@ from allworlds import worlds
 from allworlds.foundation.errors import InvalidParameter
 from allworlds.theory import corruption_level
 from allworlds.worlds import Reactive, corrupted, stochastic, switching
-from instances_of_worlds import ATTACKS, CLEAN, N_ARMS, attacked, bare
+from allworlds.worlds.by_name import WORLDS, make_world
+from allworlds.worlds.corrupted import ATTACKS
+from allworlds.worlds.losses import KINDS as KIND_CODES
+from instances_of_worlds import CLEAN, N_ARMS, attacked, bare
 
 KINDS = pytest.mark.parametrize("name", CLEAN)
 EACH = pytest.mark.parametrize("attack", ATTACKS)
 HORIZON = 400
+DEFINITIONS = {
+    "flip": lambda clean, victim: 1.0 - clean,
+    "best-worst": lambda clean, victim: np.where(victim, 1.0, clean),
+    "decoy-best": lambda clean, victim: np.where(victim, 0.0, clean),
+    "spread": lambda clean, victim: np.where(victim, 1.0, clean),
+    "periodic": lambda clean, victim: np.where(victim, 1.0, clean),
+    "all-worst": lambda clean, victim: np.ones_like(clean),
+}
+"""What each attack makes of losses (R, N) and means; a new one needs a line."""
 
 
 def struck_rounds(world, horizon: int = HORIZON) -> np.ndarray:
@@ -45,43 +57,23 @@ def test_corruption_never_exceeds_the_budget_and_spends_it_when_there_is_time(na
 
 
 @KINDS
-def test_a_flip_turns_all_losses_of_the_first_rounds(name):
-    world = attacked(name, "flip")
-    everything, rounds = bare(world, HORIZON), struck_rounds(world)
-    np.testing.assert_array_equal(rounds, np.arange(1, rounds.size + 1))
-    n = rounds.size
-    np.testing.assert_array_equal(everything.losses[:n], 1.0 - everything.clean_losses[:n])
-    np.testing.assert_array_equal(everything.means[:n], 1.0 - everything.clean_means[:n])
-    np.testing.assert_array_equal(everything.losses[n:], everything.clean_losses[n:])
-
-
-@KINDS
-@pytest.mark.parametrize("attack", ["best-worst", "decoy-best", "spread", "periodic"])
-def test_the_other_attacks_change_one_arm_in_the_struck_rounds(name, attack):
+@EACH
+def test_an_attack_changes_struck_rounds_by_its_definition_and_no_others(name, attack):
     world = attacked(name, attack)
     everything, rounds = bare(world, HORIZON), struck_rounds(world)
-    victim = world.nature.victim if attack == "decoy-best" else world.best_arm
-    losses, means = everything.clean_losses.copy(), everything.clean_means.copy()
-    losses[rounds - 1, victim] = means[rounds - 1, victim] = 0.0 if attack == "decoy-best" else 1.0
-    np.testing.assert_array_equal(everything.losses, losses)
-    np.testing.assert_array_equal(everything.means, means)
+    assert rounds.size > 0
+    victim = np.arange(N_ARMS) == (world.arrays.victim if attack == "decoy-best" else world.best_arm)
+    for played, clean in ((everything.losses, everything.clean_losses), (everything.means, everything.clean_means)):
+        expected = clean.copy()
+        expected[rounds - 1] = DEFINITIONS[attack](clean[rounds - 1], victim)
+        np.testing.assert_array_equal(played, expected)
 
 
 @KINDS
-def test_all_worst_makes_every_loss_one_in_the_struck_rounds(name):
-    world = attacked(name, "all-worst")
-    everything, rounds = bare(world, HORIZON), struck_rounds(world)
-    assert rounds.size > 0
-    losses, means = everything.clean_losses.copy(), everything.clean_means.copy()
-    losses[rounds - 1] = means[rounds - 1] = 1.0
-    np.testing.assert_array_equal(everything.losses, losses)
-    np.testing.assert_array_equal(everything.means, means)
-
-
-def test_attacks_at_once_strike_every_round_until_the_budget_is_spent():
-    for attack in ("flip", "best-worst", "decoy-best"):
-        rounds = struck_rounds(attacked("bernoulli", attack))
-        np.testing.assert_array_equal(rounds, np.arange(1, rounds.size + 1))
+@pytest.mark.parametrize("attack", ["flip", "best-worst", "decoy-best", "all-worst"])
+def test_attacks_at_once_strike_every_round_until_the_budget_is_spent(name, attack):
+    rounds = struck_rounds(attacked(name, attack))
+    np.testing.assert_array_equal(rounds, np.arange(1, rounds.size + 1))
 
 
 def test_a_periodic_attack_strikes_in_every_second_stretch():
@@ -122,13 +114,13 @@ def test_whether_a_round_is_struck_does_not_depend_on_its_own_losses():
     ],
 )
 def test_the_decoy_is_the_worst_arm_or_one_beside_the_best(name, decoy):
-    assert attacked(name, "decoy-best").nature.victim == decoy
-    assert corrupted(CLEAN[name], 5, "decoy-best", decoy=3).nature.victim == 3
+    assert attacked(name, "decoy-best").arrays.victim == decoy
+    assert corrupted(CLEAN[name], 5, "decoy-best", decoy=3).arrays.victim == 3
 
 
 def test_the_decoy_of_a_recorded_world_is_its_worst_arm():
     world = attacked("recorded", "decoy-best")
-    assert world.nature.victim == bare(CLEAN["recorded"], 400).losses.sum(axis=0).argmax()
+    assert world.arrays.victim == bare(CLEAN["recorded"], 400).losses.sum(axis=0).argmax()
 
 
 def test_a_corrupted_world_says_what_it_is():
@@ -151,6 +143,10 @@ def random_instances(seed: int):
     yield switching(n_arms, gap=0.2, growth=float(rng.uniform(1.1, 3.0)))
     yield switching(n_arms, gap=0.2, phases=[10, 10])  # the second leader overtakes the first
     yield worlds.phases(rng.choice([0.0, 0.3, 1.0], (3, n_arms)), rng.random(3) + 0.1, rng.random((3, n_arms)) < 0.5)
+    yield worlds.constrained_adversary(n_arms, int(rng.integers(n_arms)), 0.2, float(rng.uniform(1.1, 3.0)))
+    yield worlds.drifting(rng.random(n_arms), 0.4, 50.0)
+    yield worlds.random_sequence(n_arms, 7)
+    yield worlds.recorded(rng.random((150, n_arms)))
 
 
 def assert_candidates_hold_the_best_arm(world, horizon: int, seed: int = 7) -> None:
@@ -178,6 +174,17 @@ def test_the_candidates_hold_the_best_fixed_arm_in_random_worlds(seed):
             decoy = int(rng.integers(clean.n_arms))
             world = corrupted(clean, float(rng.uniform(2, 150)), attack, decoy=decoy, period=11)
             assert_candidates_hold_the_best_arm(world, 150)
+
+
+def test_the_random_worlds_are_of_every_kind():
+    assert {world.arrays.kind for world in random_instances(0)} == set(KIND_CODES)
+
+
+@pytest.mark.parametrize("spec", [WORLDS[name].example for name in WORLDS if name not in ("corrupted", "recorded")])
+def test_the_candidates_hold_the_best_fixed_arm_in_every_world_with_a_name(spec):
+    clean = make_world(spec, N_ARMS)
+    for world in (clean, *(corrupted(clean, 60, attack, period=11) for attack in ATTACKS)):
+        assert_candidates_hold_the_best_arm(world, 150)
 
 
 def test_worlds_whose_means_keep_their_order_need_few_candidates():

@@ -12,8 +12,10 @@ from scipy import stats
 
 from allworlds.foundation.errors import InvalidParameter
 from allworlds.worlds import corrupted, recorded, stochastic
-from allworlds.worlds.losses import new_totals, play_round
-from instances_of_worlds import ATTACKS, CLEAN, N_ARMS, attacked, bare
+from allworlds.worlds.base import change_arrays
+from allworlds.worlds.corrupted import ATTACKS
+from allworlds.worlds.losses import KINDS, NO_ATTACK, NOISES, TAMPERINGS, new_totals, play_round, reveal
+from instances_of_worlds import CLEAN, N_ARMS, attacked, bare
 
 UNLIKELY = 1e-6
 ROUNDS = 40
@@ -30,7 +32,7 @@ def test_the_same_seed_round_and_arm_lose_the_same_in_any_order(name):
         assert world.mean(t, arm, 7, ROUNDS) == at_once.means[t - 1, arm]
 
 
-@pytest.mark.parametrize("attack", [None, "flip", "best-worst", "all-worst"])
+@pytest.mark.parametrize("attack", [None, *ATTACKS])
 @pytest.mark.parametrize("name", CLEAN)
 def test_a_learner_meets_the_losses_that_the_world_tells_for_each_arm(name, attack):
     world = CLEAN[name] if attack is None else attacked(name, attack)
@@ -81,6 +83,30 @@ def test_losses_are_between_zero_and_one_and_nothing_is_tampered_with(name):
     )
 
 
+@pytest.mark.parametrize("attack", ATTACKS)
+@pytest.mark.parametrize("name", CLEAN)
+def test_losses_and_means_under_attack_are_between_zero_and_one(name, attack):
+    for array in bare(attacked(name, attack), 100):
+        assert ((array >= 0.0) & (array <= 1.0)).all()  # NaN is neither
+
+
+def test_there_is_a_world_of_every_kind_and_noise_and_an_attack_of_every_code():
+    arrays = [world.arrays for world in CLEAN.values()]
+    assert {one.kind for one in arrays} == set(KINDS)
+    assert {one.noise for one in arrays} == set(NOISES)
+    assert {NO_ATTACK, *(attack.code for attack in ATTACKS.values())} == set(TAMPERINGS)
+
+
+@pytest.mark.parametrize(
+    ("unknown", "rows"),
+    [({"kind": len(KINDS)}, [0, 1]), ({"noise": len(NOISES)}, [2, 3]), ({"attack": len(TAMPERINGS)}, [0, 2])],
+)
+def test_a_code_that_kernels_do_not_know_gives_nan_and_not_another_world(unknown, rows):
+    arrays, numbers = CLEAN["bernoulli"].for_run(7, 1), np.empty((4, N_ARMS))
+    reveal(change_arrays(arrays, struck=[True], **unknown), 7, 1, np.arange(N_ARMS), numbers)
+    assert np.flatnonzero(np.isnan(numbers).all(axis=1)).tolist() == rows
+
+
 @pytest.mark.parametrize("noise", ["bernoulli", "beta", "gaussian-clipped"])
 def test_arms_rounds_and_seeds_are_independent(noise):
     world = stochastic([0.5, 0.5], noise)
@@ -114,7 +140,7 @@ def test_a_million_arms_cost_nothing_until_they_are_looked_at():
 
 def test_all_worlds_have_one_compiled_type():
     every = [CLEAN[name] for name in CLEAN] + [attacked(name, attack) for name in CLEAN for attack in ATTACKS]
-    types = {numba.typeof(world.for_run(1, 100)) for world in every} | {numba.typeof(world.nature) for world in every}
+    types = {numba.typeof(world.for_run(1, 100)) for world in every} | {numba.typeof(world.arrays) for world in every}
     assert len(types) == 1
     fortran = recorded(np.asfortranarray(np.zeros((3, 2), dtype=np.float32)))
     assert {numba.typeof(fortran.for_run(1, 3))} == types
@@ -125,13 +151,13 @@ def test_all_worlds_have_one_compiled_type():
     [
         (lambda w: w.loss(1, 0, 0), "round is 0; expected an integer of at least 1"),
         (lambda w: w.loss(1, 1.5, 0), "round is 1.5"),
-        (lambda w: w.loss(1, 3, 0), "there is no round 3; 'recorded' has 2 recorded rounds"),
+        (lambda w: w.loss(1, 3, 0), "round is 3; expected at most 2, the last one recorded in 'recorded'"),
         (lambda w: w.loss(1, 1, 2), "arm is 2; expected an integer from 0 to 1"),
         (lambda w: w.clean_loss(1, 1, -1), "arm is -1; expected"),
         (lambda w: w.mean(1, True), "arm is True; expected"),
         (lambda w: w.loss(-1, 1, 0), "seed is -1"),
-        (lambda w: w.loss(1, 2, 0, horizon=1), "round 2 is after the horizon, 1"),
-        (lambda w: w.loss(1, 1, 0, horizon=3), "there is no round 3"),
+        (lambda w: w.loss(1, 2, 0, horizon=1), "round is 2; expected at most the horizon, 1"),
+        (lambda w: w.loss(1, 1, 0, horizon=3), "round is 3; expected at most 2"),
     ],
 )
 def test_a_place_that_is_not_there_is_refused_in_a_sentence(call, words):

@@ -107,7 +107,7 @@ def test_the_lock_in_takes_other_levels_lengths_and_noise():
         (lambda: phases([[0.5]], [float("inf")]), "the length of phase 0 is inf"),
         (lambda: phases([[0.5]], ["long"]), "lengths is .*; expected numbers"),
         (lambda: phases([[0.5]], [1], [True]), r"constant has shape \(1,\); expected that of levels, \(1, 1\)"),
-        (lambda: phases([[0.5]], [1], [[2]]), "constant holds something else than True and False"),
+        (lambda: phases([[0.5]], [1], [[2]]), "constant has values other than True and False"),
         (lambda: lock_in(0), "n_arms is 0; expected an integer of at least 1"),
         (lambda: lock_in(2, 2), "best is 2; expected an integer from 0 to 1"),
         (lambda: lock_in(2, quiet=0.0), "quiet is 0.0; expected a number above 0 and at most 1"),

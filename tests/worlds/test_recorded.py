@@ -75,7 +75,7 @@ def test_a_parquet_file_is_a_world(tmp_path):
 
 def test_a_damaged_parquet_file_is_refused_in_a_sentence(tmp_path):
     pytest.importorskip("pyarrow")
-    with pytest.raises(InvalidParameter, match=r"losses\.parquet is no Parquet file that can be read"):
+    with pytest.raises(InvalidParameter, match=r"losses\.parquet cannot be read as Parquet"):
         recorded(write(tmp_path, "0.5,0.5", "losses.parquet"))
 
 
@@ -105,7 +105,7 @@ def test_a_bad_csv_file_is_refused_with_its_place(tmp_path, text, words):
 
 def test_bytes_that_are_no_text_are_refused(tmp_path):
     (tmp_path / "losses.csv").write_bytes(b"\xff\xfe\x00\x31")
-    with pytest.raises(InvalidParameter, match=r"losses\.csv is no text of numbers between commas"):
+    with pytest.raises(InvalidParameter, match=r"losses\.csv cannot be read as CSV"):
         recorded(tmp_path / "losses.csv")
 
 

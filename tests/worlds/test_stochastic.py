@@ -112,7 +112,7 @@ def test_a_world_keeps_its_own_means():
         (lambda: stochastic([0.5], "beta", width=0.0), "width is 0.0; expected a finite number above 0"),
         (lambda: stochastic([0.5], "gaussian-clipped", width=float("inf")), "width is inf"),
         (lambda: stochastic([0.5], "beta", width="wide"), "width is 'wide'"),
-        (lambda: stochastic([0.5], width=0.1), "bernoulli noise has no width"),
+        (lambda: stochastic([0.5], width=0.1), "width is 0.1 for bernoulli noise; expected none"),
         (lambda: one_good_arm(0, 0.25), "n_arms is 0; expected an integer"),
         (lambda: one_good_arm(2.0, 0.25), "n_arms is 2.0"),
         (lambda: one_good_arm(3, 0.0), "gap is 0.0; expected a number above 0 and at most 1"),

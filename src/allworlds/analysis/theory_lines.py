@@ -84,8 +84,8 @@ def _so_far(bound: Floats | None, rounds: Rounds) -> TheoryLine | None:
 
 
 def _lower(cover: CliqueCover, world: World, rounds: Rounds) -> TheoryLine | None:
-    nature = world.nature
-    if world.means is not None and nature.noise == BERNOULLI and nature.attack == NO_ATTACK:
+    arrays = world.arrays
+    if world.means is not None and arrays.noise == BERNOULLI and arrays.attack == NO_ATTACK:
         try:
             constant = stochastic_lower_bound(cover.graph, world.means)
         except MissingExtra:
@@ -98,7 +98,7 @@ def _lower(cover: CliqueCover, world: World, rounds: Rounds) -> TheoryLine | Non
             f"The dotted line is {constant:.3g} log t: for large t no learner that is good in all such worlds stays "
             "below it. It is asymptotic: curves may lie below it early on.",
         )
-    if nature.attack != NO_ATTACK:
+    if arrays.attack != NO_ATTACK:
         return None
     independent = len(independent_set(cover.graph))
     return TheoryLine(

@@ -189,7 +189,7 @@ def _hash(parts: list[Any]) -> str:
 def world_digest(world: World) -> str:
     """A hash of everything that the losses of a world depend on except the seed."""
     digest = hashlib.sha256(repr(world.budget).encode())
-    for name, value in world.nature._asdict().items():
+    for name, value in world.arrays._asdict().items():
         digest.update(name.encode())
         digest.update(np.ascontiguousarray(value).tobytes())
     return digest.hexdigest()

@@ -103,7 +103,7 @@ def mass_figure(summary: RaceSummary, columns: int = 3) -> Figure | None:
 
 def named_cliques(summary: RaceSummary, world: World, masses: NDArray[np.float64]) -> dict[int, str]:
     """The cliques that get a colour and a name: the best arm's, or the largest where the best arm changes."""
-    if world.nature.kind in (STATIONARY, ALTERNATING):
+    if world.arrays.kind in (STATIONARY, ALTERNATING):
         return {int(summary.cover.owner[world.best_arm]): "best clique"}
     largest = np.argsort(-masses[len(masses) // 4 :].max(axis=0), kind="stable")[:5]
     return {int(k): f"clique {k}" for k in sorted(largest)}

@@ -26,18 +26,11 @@ from allworlds.reporting.page import (
 )
 from allworlds.reporting.race_figures import headline_figure, mass_figure, regret_figure, short_titles, title_of
 from allworlds.worlds.by_name import WORLDS
+from allworlds.worlds.corrupted import ATTACKS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-ATTACKS = {
-    "flip": "All losses of the first rounds are turned round.",
-    "best-worst": "The best arm loses 1 in every round until the budget is spent.",
-    "decoy-best": "A bad arm loses 0 in every round until the budget is spent.",
-    "spread": "The best arm loses 1 in some rounds, evenly over the whole run.",
-    "periodic": "The best arm loses 1 in every second stretch of rounds until the budget is spent.",
-    "all-worst": "Every arm loses 1 until the budget is spent: it misleads rules that trust averages.",
-}
 NO_RATIO = "The best regret here is about zero or below, so there are no ratios: read the table."
 NEAR, FAR = 1.5, 3.0
 """Ratios up to the first are shaded as good, from the second on as bad."""
@@ -213,9 +206,9 @@ def about_world(summary: RaceSummary, spec: str) -> str:
     line = WORLDS[parsed.name].line
     sentences = [line[0].upper() + line[1:] + "."]
     if parsed.name == "corrupted":
-        attack = str(parsed.options.get("attack", "best-worst"))
-        sentences.append(f"{ATTACKS[attack]} The corruption spent is {rows[0].corruption:,.0f}.")
-        if attack != "all-worst":
+        attack = ATTACKS[str(parsed.options.get("attack", "best-worst"))]
+        sentences.append(f"{attack.sentence} The corruption spent is {rows[0].corruption:,.0f}.")
+        if attack.changes_best:
             sentences.append("Regret stays low for as long as the tampering makes another arm the best in hindsight.")
     if rows[0].ratio is None:
         sentences.append(NO_RATIO)

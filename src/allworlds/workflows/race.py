@@ -29,6 +29,7 @@ from allworlds.reporting.canvas import check_drawing
 from allworlds.reporting.race_report import finding, how_read, write_race_report
 from allworlds.workflows import plain_data
 from allworlds.workflows.experiments import RunPlan, open_run, plan_of, run_plan, stored_plan
+from allworlds.worlds.corrupted import ATTACKS
 
 GRAPH = "disjoint-cliques:10x10"
 WORLDS = (
@@ -40,10 +41,7 @@ WORLDS = (
 LEARNERS = ("tsallis-shannon", "tsallis-shannon-paper", "tsallis-inf", "exp3-ix", "ucb-n", "thompson-n")
 MORE_WORLDS = (
     "stochastic:gap=0.0625",
-    *(
-        f"corrupted:attack={attack},budget=1000,gap=0.125"
-        for attack in ("flip", "decoy-best", "spread", "periodic", "all-worst")
-    ),
+    *(f"corrupted:attack={attack},budget=1000,gap=0.125" for attack in ATTACKS if attack != "best-worst"),
     "switching:gap=0.25",
     "drifting",
     "random",

@@ -1,4 +1,4 @@
-"""Where losses come from: friendly, hostile, tampered with, or one's own."""
+"""Where losses come from: friendly, hostile, under attack, or your own."""
 
 from allworlds.worlds.adversarial import (
     adversarial,

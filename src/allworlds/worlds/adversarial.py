@@ -1,4 +1,4 @@
-"""Hostile worlds: losses that no fixed distribution makes, all laid out before the first round."""
+"""Hostile worlds: the means of the losses change over time, in a way that is fixed before the first round."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from allworlds.worlds.recorded import recorded
 from allworlds.worlds.stochastic import as_means, levels_around
 
 FAR = 2**62
-"""No run is longer."""
+"""A round that no run reaches."""
 MOST_PHASES = 100_000
-"""The last of so many goes on for ever; growing phases, at least one round longer each, are then past 5e9 rounds."""
+"""At most so many phases, of which the last has no end. It begins after 5e9 rounds or more, as phases keep growing."""
 
 
 def adversarial(kind: str = "switching", *arguments: Any, **options: Any) -> World:
@@ -47,16 +47,16 @@ def constrained_adversary(
 ) -> World:
     """Zimmert and Seldin's stochastically constrained adversary.
 
-    The best arm is always better by ``gap``, but the ground moves: the means of (best, others) alternate between
+    The best arm is always better by ``gap``, but all means move: those of (best, others) alternate between
     (0, gap) and (1 - gap, 1), and each phase is ``growth`` times as long as the one before. Index rules, which
-    trust old means, mix the two grounds up.
+    trust old means, confuse the two.
 
     >>> world = constrained_adversary(10, gap=0.125)
     >>> world.mean(1, 0), world.mean(1, 5), world.mean(2, 0)
     (0.0, 0.125, 0.875)
     """
     n_arms = whole("n_arms", n_arms)
-    nature = make_arrays(
+    arrays = make_arrays(
         n_arms,
         kind=ALTERNATING,
         noise=BERNOULLI,
@@ -64,7 +64,7 @@ def constrained_adversary(
         turns=growing_turns(growth),
         best=index("best_arm", best_arm, n_arms),
     )
-    return World(name, nature)
+    return World(name, arrays)
 
 
 def switching(
@@ -77,10 +77,10 @@ def switching(
     centre: float = 0.5,
     name: str = "switching",
 ) -> World:
-    """The best arm changes: with means ``centre - gap/2`` for the leader of the phase and ``+ gap/2`` for the others.
+    """The best arm changes: the leader of a phase has the mean ``centre - gap/2``, the others ``centre + gap/2``.
 
-    ``phases`` are their lengths, the last one going on for ever; without them each is ``growth`` times as long as
-    the one before. ``leaders`` are the best arms of the phases in turn (default: 0, 1, 2, …, and round again).
+    ``phases`` are their lengths, and the last phase has no end; without them each is ``growth`` times as long as
+    the one before. ``leaders`` are the best arms of the phases in turn, repeated (default: all arms, from 0).
 
     >>> world = switching(4, phases=[10, 10])
     >>> [world.mean(t, 1) for t in (10, 11)]
@@ -93,10 +93,10 @@ def switching(
     if not cycle.size:
         raise InvalidParameter("leaders are empty; expected at least one arm")
     order = cycle[np.arange(turns.size) % cycle.size]
-    nature = make_arrays(
+    arrays = make_arrays(
         n_arms, kind=SWITCHING, noise=BERNOULLI, levels=levels, turns=turns, leaders=order, best=order[0]
     )
-    return World(name, nature)
+    return World(name, arrays)
 
 
 def drifting(means: ArrayLike, amplitude: float = 0.2, period: float = 10_000.0, *, name: str = "drifting") -> World:
@@ -107,7 +107,7 @@ def drifting(means: ArrayLike, amplitude: float = 0.2, period: float = 10_000.0,
     (0.75, 0.25)
     """
     centres = as_means(means)
-    nature = make_arrays(
+    arrays = make_arrays(
         centres.size,
         kind=DRIFTING,
         noise=BERNOULLI,
@@ -115,23 +115,23 @@ def drifting(means: ArrayLike, amplitude: float = 0.2, period: float = 10_000.0,
         levels=[real("amplitude", amplitude, at_least=0, at_most=1), real("period", period, at_least=1)],
         best=centres.argmin(),
     )
-    return World(name, nature)
+    return World(name, arrays)
 
 
 def random_sequence(n_arms: int, block: int = 100, *, name: str = "random sequence") -> World:
-    """A random oblivious sequence: in each block of rounds every arm loses an amount drawn anew from [0, 1].
+    """A random oblivious sequence: each arm's loss is drawn from [0, 1] for a block of rounds, then drawn again.
 
     >>> world = random_sequence(3, block=10)
     >>> world.loss(1, 11, 0) == world.loss(1, 20, 0) != world.loss(1, 21, 0)
     True
     """
     n_arms = whole("n_arms", n_arms)
-    nature = make_arrays(n_arms, kind=RANDOM, noise=DETERMINISTIC, levels=[whole("block", block), 0.0])
-    return World(name, nature)
+    arrays = make_arrays(n_arms, kind=RANDOM, noise=DETERMINISTIC, levels=[whole("block", block), 0.0])
+    return World(name, arrays)
 
 
 def loss_table(table: ArrayLike, *, name: str = "loss table") -> World:
-    """A fixed table of losses, shape (T, N): the oblivious adversary in full generality."""
+    """A fixed table of losses, shape (T, N): the most general oblivious adversary."""
     return recorded(table, name=name)
 
 

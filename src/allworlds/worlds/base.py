@@ -39,40 +39,40 @@ class World:
     """
 
     name: str
-    nature: WorldArrays = field(repr=False)
+    arrays: WorldArrays = field(repr=False)
     budget: float | None = None
-    """How much corruption the attack may spend; None where there is none."""
+    """How much corruption the attack may spend; None without an attack."""
     stationary: bool = False
-    """Whether the clean means never change, so that there are gaps."""
+    """Whether the clean means never change, so that gaps are defined."""
 
     @property
     def n_arms(self) -> int:
         """Number of arms."""
-        return int(self.nature.centres.size)
+        return int(self.arrays.centres.size)
 
     @property
     def best_arm(self) -> int:
         """The arm with the lowest clean mean over the run, or the first leader where leaders change."""
-        return int(self.nature.best)
+        return int(self.arrays.best)
 
     @property
     def means(self) -> NDArray[np.float64] | None:
         """(N,) the clean means where they never change, else None."""
-        return self.nature.means if self.stationary else None
+        return self.arrays.means if self.stationary else None
 
     @property
     def longest(self) -> int | None:
-        """How many rounds there are, where losses are recorded; else None: no end."""
-        return int(self.nature.table.shape[0]) if self.nature.kind == TABLE else None
+        """The number of recorded rounds; None if the world has no last round."""
+        return int(self.arrays.table.shape[0]) if self.arrays.kind == TABLE else None
 
     def for_run(self, seed: int, horizon: int) -> WorldArrays:
         """The arrays for one run: with the rounds of phases and attacks, and the arms that regret compares with."""
-        nature = change_arrays(self.nature, candidates=candidates_of(self.nature, horizon))
-        if nature.kind == PHASES:
-            nature = change_arrays(nature, turns=1 + np.rint(nature.shares * horizon).astype(np.int64))
-        if nature.attack == NO_ATTACK or self.budget is None:
-            return nature
-        return change_arrays(nature, struck=strikes(nature, seed, self.budget, horizon))
+        arrays = change_arrays(self.arrays, candidates=candidates_of(self.arrays, horizon))
+        if arrays.kind == PHASES:
+            arrays = change_arrays(arrays, turns=1 + np.rint(arrays.shares * horizon).astype(np.int64))
+        if arrays.attack == NO_ATTACK or self.budget is None:
+            return arrays
+        return change_arrays(arrays, struck=strikes(arrays, seed, self.budget, horizon))
 
     def loss(self, seed: int, round: int, arm: int, horizon: int | None = None) -> float:
         """The loss as a learner meets it; attacks and phases are laid out for ``horizon`` rounds, or ``round``."""
@@ -95,7 +95,7 @@ class World:
         seed, round, arm = as_seed(seed), self._round(round), index("arm", arm, self.n_arms)
         end = round if horizon is None else self._round(horizon)
         if end < round:
-            raise InvalidParameter(f"round {round} is after the horizon, {end}; expected a round up to it")
+            raise InvalidParameter(f"round is {round}; expected at most the horizon, {end}")
         row = np.empty((4, 1))
         reveal(self.for_run(seed, end), seed, round, np.array([arm]), row)
         numbers: list[float] = row[:, 0].tolist()
@@ -104,14 +104,16 @@ class World:
     def _round(self, round: int) -> int:
         number, last = whole("round", round), self.longest
         if last is not None and number > last:
-            raise InvalidParameter(f"there is no round {number}; {self.name!r} has {last} recorded rounds")
+            raise InvalidParameter(
+                f"round is {number}; expected at most {last}, the last one recorded in {self.name!r}"
+            )
         return number
 
 
 class Reactive(ABC):
     """A world that sees past choices: written in Python, played round by round, and slower.
 
-    Subclass it, set ``n_arms``, and return the losses of each round; ``chosen`` is told what was played. In the model
+    Subclass it, set ``n_arms``, and return the losses of each round; ``chosen`` receives what was played. In the model
     of [EK21] the adversary does not see the choice of the round whose losses it sets, and neither does a subclass.
     """
 
@@ -125,10 +127,10 @@ class Reactive(ABC):
         """(N,) the losses of this round, in [0, 1]."""
 
     def chosen(self, round: int, arm: int) -> None:  # noqa: B027  # may be left out
-        """Told after the round: the arm that was chosen."""
+        """Receive the arm that was chosen, after the round."""
 
 
-def candidates_of(nature: WorldArrays, horizon: int) -> NDArray[np.int64]:
+def candidates_of(arrays: WorldArrays, horizon: int) -> NDArray[np.int64]:
     """Arms, sorted, among which the best fixed arm is after every round up to ``horizon``, in played and clean means.
 
     Regret compares with that arm, so totals must be kept from the first round on, and keeping them for all arms costs
@@ -140,43 +142,43 @@ def candidates_of(nature: WorldArrays, horizon: int) -> NDArray[np.int64]:
 
     >>> from allworlds.worlds import corrupted, stochastic
     >>> world = stochastic([0.5, 0.25, 0.75, 0.5])
-    >>> candidates_of(world.nature, 100), candidates_of(corrupted(world, 10, "best-worst").nature, 100)
+    >>> candidates_of(world.arrays, 100), candidates_of(corrupted(world, 10, "best-worst").arrays, 100)
     (array([1]), array([0, 1]))
     """
-    attacked = nature.attack != NO_ATTACK
-    victim = nature.victim if attacked else nature.best
-    if nature.kind == STATIONARY:
-        arms = [nature.best, victim, _best_of_rest(nature, victim) if attacked else victim]
-    elif nature.kind == ALTERNATING:
-        arms = [nature.best, victim, _first_beside(nature, [nature.best]) if attacked else victim]
-    elif nature.kind == SWITCHING:
-        led = np.unique(nature.leaders[: phase_of(nature.turns, horizon) + 1]).tolist()
-        arms = [*led, *([victim, _first_beside(nature, led)] if attacked else [])]
-    elif nature.kind == PHASES:
-        is_victim = np.arange(nature.centres.size) == (victim if attacked else -1)
-        arms = np.unique(np.vstack([nature.table, is_victim]), axis=1, return_index=True)[1].tolist()
+    attacked = arrays.attack != NO_ATTACK
+    victim = arrays.victim if attacked else arrays.best
+    if arrays.kind == STATIONARY:
+        arms = [arrays.best, victim, _best_of_rest(arrays, victim) if attacked else victim]
+    elif arrays.kind == ALTERNATING:
+        arms = [arrays.best, victim, _first_beside(arrays, [arrays.best]) if attacked else victim]
+    elif arrays.kind == SWITCHING:
+        led = np.unique(arrays.leaders[: phase_of(arrays.turns, horizon) + 1]).tolist()
+        arms = [*led, *([victim, _first_beside(arrays, led)] if attacked else [])]
+    elif arrays.kind == PHASES:
+        is_victim = np.arange(arrays.centres.size) == (victim if attacked else -1)
+        arms = np.unique(np.vstack([arrays.table, is_victim]), axis=1, return_index=True)[1].tolist()
     else:
-        return np.arange(nature.centres.size)
+        return np.arange(arrays.centres.size)
     return np.unique(np.array(arms, dtype=np.int64))
 
 
-def _best_of_rest(nature: WorldArrays, victim: int) -> int:
-    """The arm that wins if the victim does not; under a flip, the one that was worst."""
-    if nature.attack == FLIP:
-        return int(nature.means.argmax())
-    others = nature.means.copy()
+def _best_of_rest(arrays: WorldArrays, victim: int) -> int:
+    """The best arm other than the victim; under a flip, the worst of all."""
+    if arrays.attack == FLIP:
+        return int(arrays.means.argmax())
+    others = arrays.means.copy()
     others[victim] = np.inf
     return int(others.argmin())
 
 
-def _first_beside(nature: WorldArrays, arms: list[int]) -> int:
-    """The first arm that is none of these; the first of them if there is none."""
+def _first_beside(arrays: WorldArrays, arms: list[int]) -> int:
+    """The first arm that is not in ``arms``, or ``arms[0]`` if they are all of them."""
     taken = set(arms)
-    return next((arm for arm in range(nature.centres.size) if arm not in taken), arms[0])
+    return next((arm for arm in range(arrays.centres.size) if arm not in taken), arms[0])
 
 
 def make_arrays(n_arms: int, **fields: Any) -> WorldArrays:
-    """:class:`WorldArrays` with these fields, and the others empty."""
+    """:class:`WorldArrays` with these fields; the others are zero or empty."""
     blank = WorldArrays(
         kind=0,
         noise=0,
@@ -199,12 +201,12 @@ def make_arrays(n_arms: int, **fields: Any) -> WorldArrays:
     return change_arrays(blank, **(blank._asdict() | fields))
 
 
-def change_arrays(nature: WorldArrays, **fields: Any) -> WorldArrays:
+def change_arrays(arrays: WorldArrays, **fields: Any) -> WorldArrays:
     """Replace some fields by values of the same types, so that all worlds compile as one.
 
     Arrays are used, not copied, and become read-only.
     """
-    return nature._replace(**{name: _like(getattr(nature, name), value) for name, value in fields.items()})
+    return arrays._replace(**{name: _like(getattr(arrays, name), value) for name, value in fields.items()})
 
 
 def _like(model: Any, value: Any) -> Any:

@@ -92,7 +92,7 @@ def _recorded(n_arms: int, path: str) -> World:
 
 
 def _corrupted(
-    n_arms: int, budget: float, attack: Any = "best-worst", world: str = "stochastic", **options: Any
+    n_arms: int, budget: float, attack: str = "best-worst", world: str = "stochastic", **options: Any
 ) -> World:
     """The options of the attack stay here; the others make the world that is attacked."""
     nearest(world, [name for name in WORLDS if name not in ("corrupted", "recorded")], "world to corrupt")

@@ -19,11 +19,13 @@ from numpy.typing import NDArray
 from allworlds.kernels.jit import jit, lean_jit
 from allworlds.kernels.random import STREAM_WORLD, beta, normal, uniform, write_uniforms
 
-STATIONARY, ALTERNATING, SWITCHING, DRIFTING, RANDOM, TABLE, PHASES = range(7)
+KINDS, NOISES, TAMPERINGS = range(7), range(5), range(5)
+"""The codes that the kernels know. Any other kind has NaN means; any other noise or attack gives NaN losses."""
+STATIONARY, ALTERNATING, SWITCHING, DRIFTING, RANDOM, TABLE, PHASES = KINDS
 """Kinds: where the mean of a loss comes from."""
-BERNOULLI, BETA, DETERMINISTIC, GAUSSIAN, MIXED = range(5)
+BERNOULLI, BETA, DETERMINISTIC, GAUSSIAN, MIXED = NOISES
 """Noises: how a loss is drawn around its mean; mixed is Bernoulli or deterministic, by phase and arm."""
-NO_ATTACK, FLIP, MAKE_WORST, MAKE_BEST, ALL_WORST = range(5)
+NO_ATTACK, FLIP, MAKE_WORST, MAKE_BEST, ALL_WORST = TAMPERINGS
 """Attacks: all losses become ``1 - l``; the victim loses 1; the victim loses 0; every arm loses 1."""
 AT_ONCE, EVENLY = 0, -1
 """Paces of an attack; a number above 0 is a period."""
@@ -65,20 +67,30 @@ class WorldArrays(NamedTuple):
 
 
 class RoundContext(NamedTuple):
-    """What all arms share in one round."""
+    """What all arms share in one round; a field that the kind or the noise does not need has no meaning.
+
+    It borrows arrays of the world. Only lean kernels may make one: others would release arrays that are not theirs.
+    """
 
     round: int
     kind: int
     noise: int
     width: float
-    mark: int
-    """The best arm of the round's phase, or the number of its block, or of its phase."""
-    row: int
-    """Which row of the table has the means of the arms; -1 where they are not in the table."""
+    means: NDArray[np.float64]
+    """(N,) the means of the round, or what they swing around."""
+    centres: NDArray[np.float64]
+    """(N,) as in :class:`WorldArrays`."""
+    steady: NDArray[np.float64]
+    """(N,) with mixed noise: 1 where the loss is its mean, 0 where it is Bernoulli."""
+    leader: int
+    """The arm with the mean ``low``; the others have ``high``."""
     low: float
-    """The mean of the best arm, or the first number of the kind."""
     high: float
-    """The mean of the others, or the second number of the kind."""
+    block: int
+    """Of random losses, from 0."""
+    amplitude: float
+    period: float
+    """Of drifting means."""
     attack: int
     victim: int
 
@@ -122,92 +134,110 @@ def attack_in(world: WorldArrays, round: int) -> int:
 @lean_jit
 def round_context(world: WorldArrays, round: int, attack: int) -> RoundContext:
     """The shared numbers of a round under an attack."""
-    kind, mark, row = world.kind, world.best, -1
-    low, high = world.levels[0], world.levels[1]
+    kind, means, steady = world.kind, world.means, world.means
+    leader, low, high, block = world.best, world.levels[0], world.levels[1], 0
     if kind == ALTERNATING:
         gap = low
         low = 0.0 if phase_of(world.turns, round) % 2 == 0 else 1.0 - gap
         high = low + gap
     elif kind == SWITCHING:
-        mark = world.leaders[phase_of(world.turns, round)]
+        leader = world.leaders[phase_of(world.turns, round)]
     elif kind == RANDOM:
-        mark = (round - 1) // int(low)
+        block = (round - 1) // int(world.levels[0])
     elif kind == TABLE:
-        row = round - 1
+        means = world.table[round - 1]
     elif kind == PHASES:
-        mark = row = phase_of(world.turns, round)
-    return RoundContext(round, kind, world.noise, world.width, mark, row, low, high, attack, world.victim)
+        phase = phase_of(world.turns, round)
+        means, steady = world.table[phase], world.steady[phase]
+    return RoundContext(
+        round=round,
+        kind=kind,
+        noise=world.noise,
+        width=world.width,
+        means=means,
+        centres=world.centres,
+        steady=steady,
+        leader=leader,
+        low=low,
+        high=high,
+        block=block,
+        amplitude=world.levels[0],
+        period=world.levels[1],
+        attack=attack,
+        victim=world.victim,
+    )
 
 
 # --- kernels: one arm -------------------------------------------------------------------------------------
 
 
 @lean_jit
-def clean_mean(now: RoundContext, means: NDArray[np.float64], seed: int, arm: int) -> float:
+def clean_mean(now: RoundContext, seed: int, arm: int) -> float:
     """The mean of an untampered loss."""
     if now.kind == STATIONARY or now.kind == TABLE or now.kind == PHASES:
-        return float(means[arm])
+        return float(now.means[arm])
     if now.kind == ALTERNATING or now.kind == SWITCHING:
-        return now.low if arm == now.mark else now.high
+        return now.low if arm == now.leader else now.high
     if now.kind == DRIFTING:
-        turn = 2.0 * math.pi * (now.round / now.high + arm / means.size)
-        return min(1.0, max(0.0, float(means[arm]) + now.low * math.sin(turn)))
-    return uniform(seed, STREAM_WORLD + 2, now.mark, arm)
+        turn = 2.0 * math.pi * (now.round / now.period + arm / now.means.size)
+        return min(1.0, max(0.0, float(now.means[arm]) + now.amplitude * math.sin(turn)))
+    if now.kind == RANDOM:
+        return uniform(seed, STREAM_WORLD + 2, now.block, arm)
+    return math.nan
 
 
 @lean_jit
-def clean_loss(now: RoundContext, mean: float, centres: NDArray[np.float64], seed: int, arm: int) -> float:
+def clean_loss(now: RoundContext, mean: float, seed: int, arm: int) -> float:
     """An untampered loss in [0, 1], whose mean is ``mean``."""
-    if now.noise == BERNOULLI or (now.noise == MIXED and centres[arm] == 0.0):
+    if now.noise == BERNOULLI or (now.noise == MIXED and now.steady[arm] == 0.0):
         return 1.0 if uniform(seed, STREAM_WORLD, now.round, arm) < mean else 0.0
     if now.noise == DETERMINISTIC or now.noise == MIXED:
         return mean
     if now.noise == GAUSSIAN:
-        return min(1.0, max(0.0, float(centres[arm]) + now.width * normal(seed, STREAM_WORLD, now.round, arm)))
-    if mean <= 0.0 or mean >= 1.0:
-        return mean
-    return beta(seed, STREAM_WORLD, now.round, arm, now.width * mean, now.width * (1.0 - mean))
+        return min(1.0, max(0.0, float(now.centres[arm]) + now.width * normal(seed, STREAM_WORLD, now.round, arm)))
+    if now.noise == BETA:
+        if mean <= 0.0 or mean >= 1.0:
+            return mean
+        return beta(seed, STREAM_WORLD, now.round, arm, now.width * mean, now.width * (1.0 - mean))
+    return math.nan
 
 
 @lean_jit
 def tampered(now: RoundContext, arm: int, value: float) -> float:
     """What the attack makes of a loss, or of its mean."""
+    if now.attack == NO_ATTACK:
+        return value
     if now.attack == FLIP:
         return 1.0 - value
     if now.attack == ALL_WORST:
         return 1.0
-    if now.attack == NO_ATTACK or arm != now.victim:
-        return value
-    return 1.0 if now.attack == MAKE_WORST else 0.0
+    if now.attack == MAKE_WORST:
+        return 1.0 if arm == now.victim else value
+    if now.attack == MAKE_BEST:
+        return 0.0 if arm == now.victim else value
+    return math.nan
 
 
 # --- kernels: many arms of a round ------------------------------------------------------------------------
 
 
 @lean_jit
-def write_losses(
-    now: RoundContext,
-    means: NDArray[np.float64],
-    centres: NDArray[np.float64],
-    seed: int,
-    arms: NDArray[np.int64],
-    losses: NDArray[np.float64],
-) -> None:
+def write_losses(now: RoundContext, seed: int, arms: NDArray[np.int64], losses: NDArray[np.float64]) -> None:
     """Write the losses of ``arms`` as a learner meets them: what the kernels of one arm give, several at a time."""
     # Bernoulli losses around means that are written down: this loop is the one to be fast.
     if now.noise == BERNOULLI and now.kind == STATIONARY:
         write_uniforms(seed, STREAM_WORLD, now.round, arms, losses)
         for j in range(arms.size):
-            losses[j] = 1.0 if losses[j] < means[np.uint64(arms[j])] else 0.0
+            losses[j] = 1.0 if losses[j] < now.means[np.uint64(arms[j])] else 0.0
     elif now.noise == BERNOULLI or now.noise == MIXED:
         write_uniforms(seed, STREAM_WORLD, now.round, arms, losses)
         for j in range(arms.size):
-            mean = clean_mean(now, means, seed, arms[j])
+            mean = clean_mean(now, seed, arms[j])
             drawn = 1.0 if losses[j] < mean else 0.0
-            losses[j] = mean if now.noise == MIXED and centres[arms[j]] != 0.0 else drawn
+            losses[j] = mean if now.noise == MIXED and now.steady[arms[j]] != 0.0 else drawn
     else:
         for j in range(arms.size):
-            losses[j] = clean_loss(now, clean_mean(now, means, seed, arms[j]), centres, seed, arms[j])
+            losses[j] = clean_loss(now, clean_mean(now, seed, arms[j]), seed, arms[j])
     if now.attack != NO_ATTACK:
         for j in range(arms.size):
             losses[j] = tampered(now, arms[j], losses[j])
@@ -217,17 +247,15 @@ def write_losses(
 def reveal(world: WorldArrays, seed: int, round: int, arms: NDArray[np.int64], rows: NDArray[np.float64]) -> None:
     """Write played mean, clean mean, loss and clean loss of ``arms`` into ``rows``, shape (4, A)."""
     now = round_context(world, round, attack_in(world, round))
-    means = world.table[now.row] if now.row >= 0 else world.means
-    centres = world.steady[now.mark] if now.kind == PHASES else world.centres
     for j in range(arms.size):
-        mean = clean_mean(now, means, seed, arms[j])
-        loss = clean_loss(now, mean, centres, seed, arms[j])
+        mean = clean_mean(now, seed, arms[j])
+        loss = clean_loss(now, mean, seed, arms[j])
         rows[0, j], rows[1, j] = tampered(now, arms[j], mean), mean
         rows[2, j], rows[3, j] = tampered(now, arms[j], loss), loss
 
 
 @lean_jit
-def corruption_of(now: RoundContext, means: NDArray[np.float64], centres: NDArray[np.float64], seed: int) -> float:
+def corruption_of(now: RoundContext, seed: int) -> float:
     """``max_i |l_i - l~_i|`` of one round [EK21, section 2]; reads all arms only where all may change by a part."""
     if now.attack == NO_ATTACK:
         return 0.0
@@ -235,12 +263,18 @@ def corruption_of(now: RoundContext, means: NDArray[np.float64], centres: NDArra
         return 1.0
     one = now.attack == MAKE_WORST or now.attack == MAKE_BEST
     worst = 0.0
-    for arm in range(now.victim, now.victim + 1) if one else range(centres.size):
-        loss = clean_loss(now, clean_mean(now, means, seed, arm), centres, seed, arm)
+    for arm in range(now.victim, now.victim + 1) if one else range(now.centres.size):
+        loss = clean_loss(now, clean_mean(now, seed, arm), seed, arm)
         worst = max(worst, abs(tampered(now, arm, loss) - loss))
         if worst == 1.0:
             break
     return worst
+
+
+@lean_jit
+def strike_cost(world: WorldArrays, seed: int, round: int) -> float:
+    """The corruption of a round if the attack strikes in it."""
+    return corruption_of(round_context(world, round, world.attack), seed)
 
 
 @jit
@@ -260,10 +294,7 @@ def strikes(world: WorldArrays, seed: int, budget: float, horizon: int) -> NDArr
         if world.pace > 0 and ((round - 1) // world.pace) % 2 == 1:
             continue
         struck[round - 1] = True
-        now = round_context(world, round, world.attack)
-        means = world.table[now.row] if now.row >= 0 else world.means
-        centres = world.steady[now.mark] if now.kind == PHASES else world.centres
-        spent += corruption_of(now, means, centres, seed)
+        spent += strike_cost(world, seed, round)
     return struck
 
 
@@ -279,18 +310,16 @@ def play_round(
 ) -> None:
     """One round in which ``arm`` is chosen: write the losses of the ``seen`` arms, and add to the totals."""
     now = round_context(world, round, attack_in(world, round))
-    means = world.table[now.row] if now.row >= 0 else world.means
-    centres = world.steady[now.mark] if now.kind == PHASES else world.centres
-    write_losses(now, means, centres, seed, seen, losses)
-    mean = clean_mean(now, means, seed, arm)
+    write_losses(now, seed, seen, losses)
+    mean = clean_mean(now, seed, arm)
     mine = totals.learner
     mine[0] += tampered(now, arm, mean)
     mine[1] += mean
-    mine[2] += tampered(now, arm, clean_loss(now, mean, centres, seed, arm))
-    mine[3] += corruption_of(now, means, centres, seed)
+    mine[2] += tampered(now, arm, clean_loss(now, mean, seed, arm))
+    mine[3] += corruption_of(now, seed)
     candidates, theirs = world.candidates, totals.candidates
     for j in range(candidates.size):
-        mean = clean_mean(now, means, seed, candidates[j])
+        mean = clean_mean(now, seed, candidates[j])
         theirs[j, 0] += tampered(now, candidates[j], mean)
         theirs[j, 1] += mean
-        theirs[j, 2] += tampered(now, candidates[j], clean_loss(now, mean, centres, seed, candidates[j]))
+        theirs[j, 2] += tampered(now, candidates[j], clean_loss(now, mean, seed, candidates[j]))

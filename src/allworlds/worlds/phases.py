@@ -1,8 +1,8 @@
-"""Worlds in phases whose lengths are shares of the horizon: the simplest sequences that learners stumble over.
+"""Worlds in phases whose lengths are shares of the horizon: the simplest sequences that mislead learners.
 
 Means and noise change only between phases, so a few numbers describe an oblivious adversary, and a search can look for
-the worst one (``benchmarks/attacks.py``). Since the phases stretch with the horizon, regret that grows linearly can be
-told from regret that grows as its root.
+the worst one (``benchmarks/attacks.py``). The phases stretch with the horizon, so that linear regret can be told from
+regret that grows like its square root.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ def phases(levels: ArrayLike, lengths: ArrayLike, constant: ArrayLike | None = N
     """Losses with mean ``levels[p, i]`` for arm ``i`` in phase ``p``, shape (P, N), each in [0, 1].
 
     ``lengths`` are the shares of the horizon that the phases take, shape (P,), above 0; they are divided by their sum.
-    A phase begins in round ``1 + round(share of all phases before it * horizon)``, and has no round where the horizon
-    is too short for it. Losses are Bernoulli, or the level itself where ``constant``, shape (P, N), is True.
+    A phase begins in round ``1 + round(share of all phases before it * horizon)``; a short horizon can leave it
+    without rounds. Losses are Bernoulli, or the level itself where ``constant``, shape (P, N), is True.
 
     >>> world = phases([[0.5, 0.5], [0.0, 1.0]], [0.75, 0.25], [[False, False], [True, True]])
     >>> [world.mean(t, 1, horizon=100) for t in (75, 76)], world.loss(0, 76, 1, horizon=100)
@@ -41,7 +41,7 @@ def phases(levels: ArrayLike, lengths: ArrayLike, constant: ArrayLike | None = N
         )
     shares = _shares(lengths, means.shape[0])
     average = shares @ means
-    nature = make_arrays(
+    arrays = make_arrays(
         means.shape[1],
         kind=PHASES_KIND,
         noise=MIXED,
@@ -51,7 +51,7 @@ def phases(levels: ArrayLike, lengths: ArrayLike, constant: ArrayLike | None = N
         steady=_flags(constant, means.shape),
         best=average.argmin(),
     )
-    return World(name, nature)
+    return World(name, arrays)
 
 
 def lock_in(
@@ -66,7 +66,7 @@ def lock_in(
     constant: Sequence[bool] = (False, False, True),
     name: str = "lock-in",
 ) -> World:
-    """Lure a learner away from the arm that will be best, when it has become too sure to come back.
+    """Mislead a learner about the arm that will be best, once it is too certain to change its mind.
 
     For a share ``quiet`` of the horizon all arms have the mean ``quiet_level``. Then, for a share ``trap``, the arm
     ``best`` (default: the one in the middle) and the others have the means ``trap_levels``; for the rest of the run
@@ -83,7 +83,7 @@ def lock_in(
     favoured = index("best", n_arms // 2 if best is None else best, n_arms)
     quiet, trap = real("quiet", quiet, above=0, at_most=1), real("trap", trap, above=0, at_most=1)
     if quiet + trap >= 1.0:
-        raise InvalidParameter(f"quiet is {quiet:g} and trap {trap:g}; expected a sum below 1, so that a phase is left")
+        raise InvalidParameter(f"quiet is {quiet:g} and trap {trap:g}; expected a sum below 1, to leave a last phase")
     pairs = [[real("quiet_level", quiet_level, at_least=0, at_most=1)] * 2, trap_levels, end_levels]
     for label, pair in (("trap_levels", trap_levels), ("end_levels", end_levels)):
         if len(pair) != 2:
@@ -117,5 +117,5 @@ def _flags(constant: ArrayLike | None, shape: tuple[int, ...]) -> NDArray[np.flo
     if flags.shape != shape:
         raise InvalidParameter(f"constant has shape {flags.shape}; expected that of levels, {shape}")
     if flags.dtype.kind not in "biu" or not np.isin(flags, (0, 1)).all():
-        raise InvalidParameter("constant holds something else than True and False; expected only these")
+        raise InvalidParameter("constant has values other than True and False; expected only these")
     return flags.astype(np.float64)

@@ -1,4 +1,4 @@
-"""One's own data as a world: losses from an array, a CSV file or a Parquet file."""
+"""Your own data as a world: losses from an array, a CSV file or a Parquet file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from allworlds.worlds.losses import DETERMINISTIC, TABLE
 
 
 def recorded(table: ArrayLike | str | Path, *, name: str | None = None) -> World:
-    """Losses as they were recorded: one row a round, one column an arm, all in [0, 1].
+    """Losses as they were recorded: a row for each round, a column for each arm, all in [0, 1].
 
     ``table`` is an array of shape (T, N), or the path of a ``.csv`` file (a first line of names is skipped) or a
     ``.parquet`` file.
@@ -57,7 +57,7 @@ def _read_csv(path: Path) -> NDArray[np.float64]:
         with path.open(newline="", encoding="utf-8-sig") as file:
             lines = [(number, cells) for number, cells in enumerate(csv.reader(file), 1) if any(map(str.strip, cells))]
     except (UnicodeDecodeError, csv.Error) as error:
-        raise InvalidParameter(f"{path.name} is no text of numbers between commas: {error}") from None
+        raise InvalidParameter(f"{path.name} cannot be read as CSV: {error}; expected numbers between commas") from None
     if lines and not any(_is_number(cell) for cell in lines[0][1]):
         lines = lines[1:]
     for number, cells in lines:
@@ -73,11 +73,11 @@ def _read_parquet(path: Path) -> NDArray[np.float64]:
         import pyarrow
         from pyarrow import parquet
     except ImportError:
-        raise MissingExtra('pyarrow is not installed; pip install "allworlds[data]" brings it') from None
+        raise MissingExtra('pyarrow is not installed; try pip install "allworlds[data]"') from None
     try:
         columns = parquet.read_table(path).columns
     except (pyarrow.ArrowException, OSError) as error:
-        raise InvalidParameter(f"{path.name} is no Parquet file that can be read: {error}") from None
+        raise InvalidParameter(f"{path.name} cannot be read as Parquet: {error}; expected a Parquet file") from None
     return np.column_stack([numbers(path.name, column.to_pylist()) for column in columns] or [np.zeros((0, 0))])
 
 

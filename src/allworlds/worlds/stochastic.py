@@ -16,7 +16,7 @@ from allworlds.worlds.losses import BERNOULLI, BETA, DETERMINISTIC, GAUSSIAN, ST
 Noise = Literal["bernoulli", "beta", "deterministic", "gaussian-clipped"]
 CODES = {"bernoulli": BERNOULLI, "beta": BETA, "deterministic": DETERMINISTIC, "gaussian-clipped": GAUSSIAN}
 WIDTHS = {"beta": 4.0, "gaussian-clipped": 0.1}
-"""The noises that have a width, with its default."""
+"""The default width of each noise that has one."""
 
 
 def stochastic(
@@ -25,7 +25,7 @@ def stochastic(
     """Losses drawn independently in every round around ``means``, shape (N,), each in [0, 1].
 
     ``width`` is the concentration of ``beta`` noise (default 4: more is narrower) and the standard deviation of
-    ``gaussian-clipped`` noise (default 0.1); clipping moves means near the ends, and the world knows by how much.
+    ``gaussian-clipped`` noise (default 0.1). Clipping moves means near 0 and 1; ``World.means`` are those after it.
 
     >>> stochastic([0.5, 0.25]).best_arm
     1
@@ -34,10 +34,10 @@ def stochastic(
     if noise not in get_args(Noise):
         raise InvalidParameter(f"noise is {noise!r}; expected one of {', '.join(get_args(Noise))}")
     if width is not None and noise not in WIDTHS:
-        raise InvalidParameter(f"{noise} noise has no width; leave it out, or choose one of {', '.join(WIDTHS)}")
+        raise InvalidParameter(f"width is {width} for {noise} noise; expected none, or noise from {', '.join(WIDTHS)}")
     spread = WIDTHS.get(noise, 0.0) if width is None else real("width", width, above=0)
     actual = _clipped_means(centres, spread) if noise == "gaussian-clipped" else centres
-    nature = make_arrays(
+    arrays = make_arrays(
         centres.size,
         kind=STATIONARY,
         noise=CODES[noise],
@@ -46,7 +46,7 @@ def stochastic(
         means=actual,
         best=actual.argmin(),
     )
-    return World(name, nature, stationary=True)
+    return World(name, arrays, stationary=True)
 
 
 def one_good_arm(n_arms: int, gap: float, best_arm: int = 0, *, centre: float = 0.5, name: str = "stochastic") -> World:
@@ -76,7 +76,7 @@ def one_bad_arm(n_arms: int, gap: float = 0.125, bad_arm: int = 0, *, name: str 
 
 
 def as_means(means: ArrayLike) -> NDArray[np.float64]:
-    """(N,) one number from 0 to 1 for each arm, or an error."""
+    """(N,) one number from 0 to 1 for each arm; raise InvalidParameter otherwise."""
     array = numbers("means", means)
     if array.ndim != 1 or array.size == 0:
         raise InvalidParameter(f"means have shape {array.shape}; expected one number for each arm, shape (N,)")
@@ -87,7 +87,7 @@ def as_means(means: ArrayLike) -> NDArray[np.float64]:
 
 
 def levels_around(centre: float, gap: float) -> tuple[float, float]:
-    """``centre - gap/2`` and ``centre + gap/2``, both in [0, 1], or an error.
+    """``centre - gap/2`` and ``centre + gap/2``; raise InvalidParameter unless both are in [0, 1].
 
     >>> levels_around(0.5, 0.25)
     (0.375, 0.625)

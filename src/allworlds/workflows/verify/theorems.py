@@ -175,7 +175,7 @@ def _play(which: str, name: str, instances: Instances) -> tuple[Facts, list[Trac
     first = int(instances.rng(21).integers(2**32))
     traces = play_many(learner, world, HORIZON, range(first, first + instances.often(which, name, 2)))
     spent = max(float(trace.corruption[-1]) for trace in traces) if world.stationary else float(HORIZON)
-    return Facts(cover, HORIZON, one_good_arm(cover.n_arms, GAP).nature.means, spent), traces
+    return Facts(cover, HORIZON, one_good_arm(cover.n_arms, GAP).arrays.means, spent), traces
 
 
 def _on_traces(text: str, label: str, which: str, bound: Callable[[Facts], Bound]) -> Iterator[Statement]:
