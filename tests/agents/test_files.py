@@ -20,7 +20,7 @@ from agents.agent_runs import everything, learner_bits, make, play, report
 from allworlds.agents.files import write_file
 from allworlds.covers.cover import cover_to_data
 from allworlds.foundation.errors import InvalidParameter, InvalidState
-from allworlds.learners import LEARNERS
+from allworlds.learners.by_name import LEARNERS
 
 SUFFIXES = pytest.mark.parametrize("suffix", [".json", ".npz"])
 

@@ -7,7 +7,7 @@ import pytest
 
 from allworlds import graphs
 from allworlds.covers import clique_cover
-from allworlds.learners import BY_NAME, LEARNERS, make_learner
+from allworlds.learners.by_name import BY_NAME, LEARNERS, make_learner
 from allworlds.learners.dispatch import visibility_of
 from allworlds.simulation import play
 from allworlds.simulation.python_loop import python_loop

@@ -14,7 +14,7 @@ import pytest
 
 import allworlds as aw
 from allworlds.foundation.errors import InvalidParameter
-from allworlds.learners import make_learner
+from allworlds.learners.by_name import make_learner
 from allworlds.simulation import play, play_many, record_rounds
 from allworlds.simulation.play import run
 from allworlds.simulation.python_loop import python_loop

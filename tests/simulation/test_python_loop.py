@@ -9,7 +9,7 @@ import pytest
 
 import allworlds as aw
 from allworlds.foundation.errors import InvalidLosses, InvalidParameter
-from allworlds.learners import make_learner
+from allworlds.learners.by_name import make_learner
 from allworlds.simulation import play, play_many
 from allworlds.worlds import Reactive, stochastic
 from instances_of_worlds import CLEAN, MEANS, N_ARMS, bare

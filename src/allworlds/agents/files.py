@@ -22,7 +22,7 @@ from allworlds.foundation.files import write_atomic
 
 FORMAT = "allworlds agent"
 VERSION = 3
-"""Raised when files of the version before can no longer be read."""
+"""Increase it when files of the version before can no longer be read."""
 
 
 def as_path(path: object) -> Path:
