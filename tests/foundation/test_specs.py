@@ -146,3 +146,9 @@ def test_arguments_that_do_not_fit_say_what_was_expected(text, sentence):
 def test_a_name_far_from_all_lists_everything():
     with pytest.raises(InvalidParameter, match="there is no fruit 'zzz'; there are apple, pear"):
         check_known("zzz", ["apple", "pear"], "fruit")
+
+
+def test_a_name_cannot_be_registered_twice():
+    recipe = Recipe("row", list, "a list", "row")
+    with pytest.raises(InvalidParameter, match=r"two lists have one name among \['row', 'row'\]; rename one"):
+        Registry("list", recipe, recipe)

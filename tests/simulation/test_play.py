@@ -249,3 +249,8 @@ def test_a_run_of_one_round_and_a_world_of_one_arm_can_be_played():
 def test_bad_input_is_refused_in_a_sentence(call, words):
     with pytest.raises(InvalidParameter, match=words):
         call()
+
+
+def test_seeds_are_several():
+    with pytest.raises(InvalidParameter, match=r"seeds is 5; expected several integers, such as range\(10\)"):
+        play_many(a_learner(), CLEAN, 10, seeds=5)

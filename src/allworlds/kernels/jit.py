@@ -48,9 +48,12 @@ def source_digest() -> str:
 
 @functools.cache
 def guest_digest(name: str) -> str | None:
-    """Digest of all sources of a package outside this one, or of a single module; None where there is no file."""
+    """Digest of all sources of a package outside this one, or of a single module; None where there is no file.
+
+    None also for ``__main__``: what one script or notebook calls ``State`` is not what the next one does.
+    """
     file = getattr(sys.modules.get(name), "__file__", None)
-    if file is None:
+    if file is None or name == "__main__":
         return None
     path = Path(file)
     digest = hashlib.sha256()

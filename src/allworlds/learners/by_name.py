@@ -6,7 +6,7 @@ accepts, what is proved and by whom.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any, Literal
@@ -252,15 +252,7 @@ LEARNERS = Registry(
 )
 """The learners by name, in the order in which they are listed."""
 
-
-def classes_by_name(recipes: Iterable[LearnerRecipe]) -> dict[str, type[Learner]]:
-    """The classes of the recipes under their names; raise InvalidParameter if two classes have one name."""
-    classes: dict[str, type[Learner]] = {}
-    for kind in [recipe.kind for recipe in recipes]:
-        if classes.setdefault(kind.name, kind) is not kind:
-            raise InvalidParameter(f"two learners are named {kind.name!r}; expected a name of its own for each class")
-    return classes
-
-
-BY_NAME = classes_by_name(LEARNERS.values())
+BY_NAME: dict[str, type[Learner]] = {recipe.kind.name: recipe.kind for recipe in LEARNERS.values()}
 """Learner classes under the name that agents save them with."""
+if len(BY_NAME) < len({recipe.kind for recipe in LEARNERS.values()}):
+    raise InvalidParameter(f"two learners have one name among {sorted(BY_NAME)}; rename one")

@@ -54,15 +54,11 @@ class _Compiled:
         self.n_cliques = learner.n_cliques
         self.ticket: Any = None
         self.state = learner.init()
-        self._compile()
-        self.state = learner.init()
-
-    def _compile(self) -> None:
-        """Call every kernel once, on a state that is thrown away."""
-        arm, seen = self.choose(1)
+        arm, seen = self.choose(1)  # call every kernel once, to compile it, on a state that is thrown away
         self.observe(arm, seen, np.zeros(seen.size))
         self.write_clique_masses(np.empty(self.n_cliques))
         self.regret_bound()
+        self.state = learner.init()
 
     def choose(self, round: int) -> tuple[int, Ints]:
         self.ticket = draw(self.state, *uniform_pair(self.seed, STREAM_LEARNER, round, 0))
