@@ -105,7 +105,7 @@ def test_a_ticket_with_an_impossible_probability_is_not_restored(name, probabili
     learner = FACTORIES[name](COVERS["pentagon"]())
     fields = learner.draw(learner.init(), 0.5, 0.5)._asdict()
     assert learner.ticket(list(fields.values())).arm == fields["arm"]
-    with pytest.raises(InvalidState, match="a ticket's probability is .*; expected a number above 0 and at most 1"):
+    with pytest.raises(InvalidState, match=r"a ticket's probability is .*; expected a number above 0 and at most 1"):
         learner.ticket(list((fields | {"probability": probability}).values()))
 
 

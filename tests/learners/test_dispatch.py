@@ -84,17 +84,18 @@ def count(state, ticket, losses):
     state.clock[0] += 1.0
 
 register_kernels(State, draw_arm, count)
-learners.append(Fixed(aw.graphs.bandit(3)))
+learner = Fixed(aw.graphs.bandit(3))
 '''
 
 @lean_jit
 def drawn(state):
     return draw(state, 0.0, 0.0).arm
 
-learners = []
+arms = []
 for arm in sys.argv[1:]:
     exec(CELL.replace("{arm}", arm))
-print(json.dumps([[drawn(learner.init()), aw.Agent(learner, seed=1).choose().arm] for learner in learners]))
+    arms.append([drawn(learner.init()), aw.Agent(learner, seed=1).choose().arm])
+print(json.dumps(arms))
 """
 
 
