@@ -253,4 +253,4 @@ def test_bad_input_is_refused_in_a_sentence(call, words):
 
 def test_seeds_are_several():
     with pytest.raises(InvalidParameter, match=r"seeds is 5; expected several integers, such as range\(10\)"):
-        play_many(a_learner(), CLEAN, 10, seeds=5)
+        play_many(a_learner(), CLEAN["beta"], 10, seeds=5)

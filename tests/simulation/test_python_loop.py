@@ -187,7 +187,7 @@ class Armless(Reactive):
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: play(Stubborn(), Armless(), 5), "Armless has no n_arms; expected how many arms there are"),
+        (lambda: play(Stubborn(), Armless(), 5), "Armless has no n_arms; expected a whole number"),
         (lambda: play(RoundRobin(aw.graphs.cycle(4)), CLEAN["beta"], 5), "the learner has 4 arms and the world 6"),
         (lambda: play(Stubborn(), stochastic([0.5, 0.5]), 5), r"choose\(\) returned 2 in round 1"),
     ],
@@ -204,6 +204,6 @@ def test_every_kernel_is_called_before_the_clock_starts(monkeypatch):
         kernel = getattr(module, name)
         monkeypatch.setattr(module, name, lambda *given, name=name, kernel=kernel: calls.append(name) or kernel(*given))
     monkeypatch.setattr(module.time, "perf_counter", lambda: calls.append("clock") or 0.0)
-    trace = module.python_loop(make_learner("exp3", aw.graphs.bandit(N_ARMS)), CLEAN, 5, 1, record_rounds(5))
+    trace = module.python_loop(make_learner("exp3", aw.graphs.bandit(N_ARMS)), CLEAN["beta"], 5, 1, record_rounds(5))
     assert set(calls[: calls.index("clock")]) == set(kernels)
     assert trace.counts.sum() == 5
