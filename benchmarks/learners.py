@@ -16,7 +16,7 @@ import sys
 from typing import Any
 
 import allworlds as aw
-from allworlds.learners import LEARNERS, make_learner
+from allworlds.learners.by_name import LEARNERS, make_learner
 
 SIZES = {"2x5": (2, 5), "10x10": (10, 10)}
 MEASURE = "uniform"

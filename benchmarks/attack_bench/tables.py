@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from allworlds.covers import CliqueCover, clique_cover
 from allworlds.graphs import disjoint_cliques
-from allworlds.learners import Learner, make_learner
+from allworlds.learners import Learner
+from allworlds.learners.by_name import make_learner
 from allworlds.learners.dispatch import visibility
 from allworlds.simulation import play_many
 from allworlds.simulation.play import run

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from allworlds.covers import CliqueCover
-from allworlds.learners import make_learner
+from allworlds.learners.by_name import make_learner
 from allworlds.simulation import play_many
 from regret_suite.cache import Cache, Plays
 from regret_suite.cells import Cell, Group

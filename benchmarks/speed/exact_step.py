@@ -215,4 +215,4 @@ def write_masses(state: ExactState, masses: NDArray[np.float64]) -> None:
         masses[k] = 1.0 / (state.masses.temperature[k] * state.masses.temperature[k])
 
 
-register_kernels(ExactState, draw, update, visibility_of=visibility_of, masses_kernel=write_masses)
+register_kernels(ExactState, draw, update, visibility_getter=visibility_of, masses_kernel=write_masses)

@@ -165,5 +165,5 @@ def visibility_of(state: NullState) -> Visibility:
     return Visibility(state.owner, state.starts, state.order)
 
 
-register_kernels(NullState, draw_null, update_null, visibility_of=visibility_of)
-register_kernels(TollState, draw_toll, update_toll, visibility_of=visibility_of)
+register_kernels(NullState, draw_null, update_null, visibility_getter=visibility_of)
+register_kernels(TollState, draw_toll, update_toll, visibility_getter=visibility_of)

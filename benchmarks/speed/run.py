@@ -10,7 +10,7 @@ from importlib import metadata
 from typing import Any
 
 from allworlds.foundation.machine import machine, versions
-from allworlds.foundation.specs import nearest
+from allworlds.foundation.specs import check_known
 from speed.config import FULL, Scale
 from speed.loops import measure_memory, time_growth, time_loops
 from speed.processes import measure_threads, time_starts
@@ -62,7 +62,7 @@ def run_bench(
     >>> [row.name for row in run_bench(tiny, ["rounds"]).rows]
     ['first floor (null)', 'second floor', 'lazy step', 'exact step']
     """
-    chosen = list(PARTS) if not only else [nearest(name, PARTS, "part of the benchmark") for name in only]
+    chosen = list(PARTS) if not only else [check_known(name, PARTS, "part of the benchmark") for name in only]
     say = on_progress or (lambda done, total, what: None)
     load, started = _load(), time.perf_counter()
     rows: list[Row] = []

@@ -28,7 +28,7 @@ _HOMES = {
     "clique_cover": "covers",
     "load_results": "experiments",
     "make_graph": "graphs.by_name",
-    "make_learner": "learners",
+    "make_learner": "learners.by_name",
     "make_world": "worlds.by_name",
     "play": "simulation",
     "play_many": "simulation",
@@ -52,7 +52,8 @@ if TYPE_CHECKING:
     from allworlds.ftrl import Constants, FTRLSolution, sharp_alpha, solve_ftrl
     from allworlds.graphs import FeedbackGraph
     from allworlds.graphs.by_name import make_graph
-    from allworlds.learners import TsallisShannon, make_learner
+    from allworlds.learners import TsallisShannon
+    from allworlds.learners.by_name import make_learner
     from allworlds.reporting.curves import plot_regret
     from allworlds.simulation import Trace, play, play_many
     from allworlds.workflows.experiments import run_experiment

@@ -15,7 +15,7 @@ import allworlds as aw
 from agents.agent_runs import choose_with, everything, learner_bits, loss_of, make, play, refused, report
 from allworlds.foundation.errors import InvalidParameter, UnknownDecision
 from allworlds.kernels.random import STREAM_AGENT, uniform_pair
-from allworlds.learners import LEARNERS
+from allworlds.learners.by_name import LEARNERS
 
 # --- choosing -------------------------------------------------------------------------------------------
 
@@ -213,7 +213,10 @@ def test_pending_is_a_view_that_cannot_be_changed():
     ids=str,
 )
 def test_what_is_no_range_is_refused(low, high):
-    with pytest.raises(InvalidParameter, match=r"the range is .*expected two finite numbers, low < high"):
+    with pytest.raises(
+        InvalidParameter,
+        match=r"expected (two finite numbers, low < high|a finite number)$",
+    ):
         make(low=low, high=high)
 
 
@@ -257,6 +260,19 @@ def test_a_learner_that_draws_and_learns_in_python_does_so_in_an_agent_too():
         agent.observe(decision, [1.5, 3.0])
     assert agent.distribution[0] == agent.distribution[1]
     assert agent.round == 21
+
+
+def test_the_agent_of_a_class_that_is_not_listed_is_copied_as_it_is_and_not_saved(tmp_path):
+    agent = aw.Agent(Stubborn(aw.graphs.disjoint_cliques(2, 2)), seed=1)
+    play(agent, 5)
+    waiting = agent.choose()
+    for same in (pickle.loads(pickle.dumps(agent)), copy.deepcopy(agent)):
+        assert type(same.learner) is Stubborn
+        assert everything(same) == everything(agent)
+        same.observe(waiting, report(waiting))
+    with pytest.raises(InvalidParameter, match=r"learner is a Stubborn; expected a class in .*; .* pickle the agent"):
+        agent.save(tmp_path / "agent.json")
+    assert list(tmp_path.iterdir()) == []
 
 
 # --- every learner --------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from allworlds.cli import app
 from allworlds.cli.terminal import plain_lines
 from allworlds.experiments import work
 from allworlds.graphs.by_name import GRAPHS
-from allworlds.learners import LEARNERS
+from allworlds.learners.by_name import LEARNERS
 from allworlds.workflows.results import read_status
 from allworlds.worlds.by_name import WORLDS
 

@@ -1,7 +1,7 @@
 """What every learner must do, as functions of a learner: each raises AssertionError where the promise is broken.
 
-A learner joins by its line in ``allworlds.learners.LEARNERS`` and, if ``Learner(graph)`` alone does not build it, by a
-line in ``FACTORIES``.
+A learner joins by its recipe in ``learners/by_name.py`` and, if ``Learner(graph)`` alone does not build it, by a line
+in ``FACTORIES``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from allworlds import graphs
 from allworlds.covers import CliqueCover, clique_cover
 from allworlds.graphs import FeedbackGraph
 from allworlds.kernels.random import uniform_pair
-from allworlds.learners import BY_NAME, Learner, make_learner
+from allworlds.learners import Learner
+from allworlds.learners.by_name import BY_NAME, make_learner
 
 FACTORIES: dict[str, Callable[[CliqueCover], Learner]] = {
     **{name: partial(make_learner, name) for name in BY_NAME},

@@ -8,8 +8,10 @@ import pickle
 import numpy as np
 import pytest
 
-from allworlds.foundation.errors import InvalidParameter
-from allworlds.learners import BY_NAME, TsallisShannon
+from allworlds.foundation.errors import InvalidLosses, InvalidParameter, InvalidState
+from allworlds.learners import TsallisShannon
+from allworlds.learners.base import CliqueLearner
+from allworlds.learners.by_name import BY_NAME
 from contracts.learner_contract import (
     CHECKS,
     COVERS,
@@ -57,8 +59,8 @@ def test_a_learner_is_listed_under_its_name_and_remembers_its_graph_and_its_cove
     learner = FACTORIES[name](cover)
     assert learner.name == name
     assert learner.graph is cover.graph
-    assert (learner.n_arms, learner.n_cliques) == (6, 3 if name == "tsallis-shannon" else 0)
-    assert hasattr(learner, "cover") == (name == "tsallis-shannon")
+    assert (learner.n_arms, learner.n_cliques) == (6, 3 if issubclass(BY_NAME[name], CliqueLearner) else 0)
+    assert hasattr(learner, "cover") == issubclass(BY_NAME[name], CliqueLearner)
     assert getattr(learner, "cover", cover) is cover
 
 
@@ -69,6 +71,42 @@ def test_a_learner_can_be_pickled_and_copied(name):
     for same in (pickle.loads(pickle.dumps(learner)), copy.deepcopy(learner)):
         assert same == learner
         assert bits(same, play(same, 20)[0]) == bits(learner, play(learner, 20)[0])
+
+
+@LEARNERS
+def test_another_number_of_losses_than_the_choice_observes_raises_before_anything_is_learnt(name):
+    learner = FACTORIES[name](COVERS["unequal cliques"]())
+    state = learner.init()
+    ticket = learner.draw(state, 0.5, 0.5)
+    before, right = bits(learner, state), learner.observes(ticket.arm).size
+    for shape in (0, right - 1, right + 1, (right, 1)):
+        with pytest.raises(InvalidLosses, match=r"losses have shape \(.*\); expected \(\d+,\)"):
+            learner.update(state, ticket, np.zeros(shape))
+    assert bits(learner, state) == before
+
+
+@LEARNERS
+def test_a_state_that_was_not_packed_whole_is_named(name):
+    learner = FACTORIES[name](COVERS["pentagon"]())
+    packed = learner.pack(learner.init())
+    clock = packed["clock"]
+    for wrong, sentence in (
+        ({}, "clock is missing; expected the arrays .*clock"),
+        ({"clock": np.zeros(99)}, r"clock has shape \(99,\); expected \(\d+,\)$"),
+        ({"clock": np.full_like(clock, np.nan)}, "clock contains nan; expected finite numbers"),
+    ):
+        with pytest.raises(InvalidState, match=sentence):
+            learner.unpack({key: array for key, array in packed.items() if key != "clock"} | wrong)
+
+
+@LEARNERS
+@pytest.mark.parametrize("probability", ["x", 0.0, -0.5, 1.5, True])
+def test_a_ticket_with_an_impossible_probability_is_not_restored(name, probability):
+    learner = FACTORIES[name](COVERS["pentagon"]())
+    fields = learner.draw(learner.init(), 0.5, 0.5)._asdict()
+    assert learner.ticket(list(fields.values())).arm == fields["arm"]
+    with pytest.raises(InvalidState, match=r"a ticket's probability is .*; expected a number above 0 and at most 1"):
+        learner.ticket(list((fields | {"probability": probability}).values()))
 
 
 @LEARNERS

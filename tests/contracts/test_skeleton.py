@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import importlib
+import pickle
 import re
 from pathlib import Path
 
@@ -37,3 +39,13 @@ def test_the_printed_learner_is_played_by_the_compiled_loop_and_learns(skeleton)
     traces = aw.play_many(skeleton.Greedy(aw.graphs.disjoint_cliques(2, 3)), world, horizon=2_000, seeds=range(5))
     uniform = aw.play(aw.make_learner("uniform", aw.graphs.bandit(6)), world, 2_000, seed=0)
     assert np.mean([trace.final_regret for trace in traces]) < 0.3 * uniform.final_regret
+
+
+def test_an_agent_of_the_printed_learner_is_pickled_and_copied_and_says_that_it_cannot_be_saved(skeleton, tmp_path):
+    agent = aw.Agent(skeleton.Greedy(aw.graphs.cycle(5)), seed=2)
+    agent.observe(agent.choose(), [0.1, 0.2, 0.3])
+    for same in (pickle.loads(pickle.dumps(agent)), copy.deepcopy(agent)):
+        assert (type(same.learner), same.round) == (skeleton.Greedy, 2)
+        assert same.distribution.tobytes() == agent.distribution.tobytes()
+    with pytest.raises(aw.errors.InvalidParameter, match=r"learner is a Greedy; expected a class in .*BY_NAME"):
+        agent.save(tmp_path / "agent.json")

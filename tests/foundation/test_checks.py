@@ -85,7 +85,9 @@ def test_numbers_are_a_copy_in_the_same_shape():
     assert numbers("levels", given).shape == (2, 3)
     assert not np.shares_memory(numbers("levels", given), given)
     assert np.isnan(numbers("levels", [np.nan, 1])[0])
-    for wrong in ([[1], [2, 3]], ["a"], [None, object()], [10**400]):
+    assert numbers("levels", [Fraction(1, 2), 2, 10**30]).tolist() == [0.5, 2.0, 1e30]
+    assert numbers("levels", []).shape == (0,)
+    for wrong in ([[1], [2, 3]], ["a"], [None, object()], [10**400], ["0.1", "0.5"], [True, False], [True, 10**30], 1j):
         with pytest.raises(InvalidGraph, match=r"levels is .*; expected numbers in a regular shape"):
             numbers("levels", wrong, InvalidGraph)
 

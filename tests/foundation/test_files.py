@@ -16,7 +16,7 @@ def test_a_folder_is_made_with_what_belongs_inside_and_left_empty(tmp_path):
 
 def test_a_folder_that_cannot_be_made_is_named_with_the_reason(tmp_path):
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(InvalidParameter, match=r"cannot write to '.*file': .*; choose another folder with --out"):
+    with pytest.raises(InvalidParameter, match=r"cannot write to '.*file': .*; choose another folder$"):
         open_folder(tmp_path / "file")
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from allworlds.foundation.errors import InvalidParameter
-from allworlds.foundation.specs import Recipe, Registry, Spec, nearest, parse_spec
+from allworlds.foundation.specs import Recipe, Registry, Spec, check_known, parse_spec
 
 NO_WORDS = ("true", "false", "inf", "nan")
 WORD = st.from_regex(r"[a-w][a-w0-9]{0,6}", fullmatch=True).filter(lambda word: word not in NO_WORDS)
@@ -145,4 +145,10 @@ def test_arguments_that_do_not_fit_say_what_was_expected(text, sentence):
 
 def test_a_name_far_from_all_lists_everything():
     with pytest.raises(InvalidParameter, match="there is no fruit 'zzz'; there are apple, pear"):
-        nearest("zzz", ["apple", "pear"], "fruit")
+        check_known("zzz", ["apple", "pear"], "fruit")
+
+
+def test_a_name_cannot_be_registered_twice():
+    recipe = Recipe("row", list, "a list", "row")
+    with pytest.raises(InvalidParameter, match=r"two lists have one name among \['row', 'row'\]; rename one"):
+        Registry("list", recipe, recipe)

@@ -13,8 +13,8 @@ from allworlds import graphs, play
 from allworlds.covers import clique_cover
 from allworlds.foundation.errors import InvalidParameter
 from allworlds.kernels.random import uniform_pair
-from allworlds.learners import make_learner
 from allworlds.learners.aae_alphasample import AAEAlphaSample
+from allworlds.learners.by_name import make_learner
 from allworlds.worlds import one_good_arm, stochastic
 
 MEANS = np.array([0.0, 0.1, 0.3, 0.6, 0.9])

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
 from allworlds import graphs
 from allworlds.covers import clique_cover
-from allworlds.learners import BY_NAME, LEARNERS, make_learner
+from allworlds.learners.by_name import BY_NAME, LEARNERS, make_learner
 from allworlds.learners.dispatch import visibility_of
 from allworlds.simulation import play
 from allworlds.simulation.python_loop import python_loop
@@ -48,3 +52,57 @@ def test_visibilities_list_what_an_arm_shows_and_have_one_type(graph):
         ends = visibility.starts[visibility.where], visibility.starts[visibility.where + 1]
         assert [visibility.order[a:b].tolist() for a, b in zip(*ends, strict=True)] == lists
         assert {(array.dtype, array.flags.writeable) for array in visibility} == {(np.dtype(np.int64), False)}
+
+
+# A script that runs one cell twice, as a notebook does after an edit; the cell's kernels choose the arm it is given.
+SCRIPT = """
+import json
+import sys
+from typing import NamedTuple
+import numpy as np
+import allworlds as aw
+from allworlds.kernels.jit import lean_jit
+from allworlds.learners.base import Learner, Ticket
+from allworlds.learners.dispatch import Visibility, draw, register_kernels
+
+CELL = '''
+class State(NamedTuple):
+    clock: np.ndarray
+    visibility: Visibility
+
+class Fixed(Learner):
+    name, saved = "fixed", ("clock",)
+    def init(self):
+        return State(np.array([1.0]), self.visibility)
+
+@lean_jit
+def draw_arm(state, first, second):
+    return Ticket({arm}, 1.0, 1)
+
+@lean_jit
+def count(state, ticket, losses):
+    state.clock[0] += 1.0
+
+register_kernels(State, draw_arm, count)
+learner = Fixed(aw.graphs.bandit(3))
+'''
+
+@lean_jit
+def drawn(state):
+    return draw(state, 0.0, 0.0).arm
+
+arms = []
+for arm in sys.argv[1:]:
+    exec(CELL.replace("{arm}", arm))
+    arms.append([drawn(learner.init()), aw.Agent(learner, seed=1).choose().arm])
+print(json.dumps(arms))
+"""
+
+
+@pytest.mark.compiled
+def test_states_of_one_name_run_their_own_kernels_in_one_process_and_in_the_next(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT, encoding="utf-8")
+    for arms in (["1", "2"], ["2", "1"]):
+        done = subprocess.run([sys.executable, script, *arms], capture_output=True, text=True, check=True)
+        assert json.loads(done.stdout) == [[int(arm)] * 2 for arm in arms]

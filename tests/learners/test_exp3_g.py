@@ -14,7 +14,7 @@ from allworlds import graphs, play
 from allworlds.covers import CliqueCover, clique_cover
 from allworlds.foundation.errors import InvalidParameter
 from allworlds.kernels.random import uniform_pair
-from allworlds.learners import make_learner
+from allworlds.learners.by_name import make_learner
 from allworlds.learners.exp3_g import Exp3G
 from allworlds.worlds import one_good_arm, switching
 

@@ -12,9 +12,9 @@ from scipy.special import softmax
 
 from allworlds import Agent, graphs, play
 from allworlds.covers import clique_cover
-from allworlds.foundation.errors import InvalidParameter
+from allworlds.foundation.errors import InvalidParameter, InvalidState
 from allworlds.kernels.random import uniform_pair
-from allworlds.learners import make_learner
+from allworlds.learners.by_name import make_learner
 from allworlds.learners.exp3_ix import Exp3IX
 from allworlds.worlds import one_good_arm
 
@@ -186,3 +186,11 @@ def test_what_is_not_a_graph_or_not_a_flag_raises():
         Exp3IX(clique_cover(graphs.cycle(5)))
     with pytest.raises(InvalidParameter, match="implicit is 2; expected True or False"):
         Exp3IX(graphs.cycle(5), implicit=2)
+
+
+@pytest.mark.parametrize("divisors", [[], [0.5], [0.5] * 4, 0.5])
+def test_a_ticket_with_another_number_of_divisors_is_not_restored(divisors):
+    learner = Exp3IX(graphs.cycle(5))
+    fields = learner.draw(learner.init(), 0.5, 0.5)._asdict()
+    with pytest.raises(InvalidState, match=r"a ticket's divisors have shape \(.*\); expected \(3,\)"):
+        learner.ticket(list((fields | {"divisors": divisors}).values()))

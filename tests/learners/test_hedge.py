@@ -10,7 +10,8 @@ from numba.core import config
 
 from allworlds import graphs
 from allworlds.kernels.random import uniform_pair
-from allworlds.learners import BY_NAME, LEARNERS, Hedge
+from allworlds.learners import Hedge
+from allworlds.learners.by_name import BY_NAME, LEARNERS
 
 N_ROUNDS = 200 if config.DISABLE_JIT else 1000
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from allworlds import graphs
-from allworlds.learners import make_learner
+from allworlds.learners.by_name import make_learner
 from allworlds.simulation import play_many
 from allworlds.worlds import constrained_adversary, one_good_arm
 

@@ -14,7 +14,7 @@ import pytest
 
 import allworlds as aw
 from allworlds.foundation.errors import InvalidParameter
-from allworlds.learners import make_learner
+from allworlds.learners.by_name import make_learner
 from allworlds.simulation import play, play_many, record_rounds
 from allworlds.simulation.play import run
 from allworlds.simulation.python_loop import python_loop
@@ -250,3 +250,8 @@ def test_a_run_of_one_round_and_a_world_of_one_arm_can_be_played():
 def test_bad_input_is_refused_in_a_sentence(call, words):
     with pytest.raises(InvalidParameter, match=words):
         call()
+
+
+def test_seeds_are_several():
+    with pytest.raises(InvalidParameter, match=r"seeds is 5; expected several integers, such as range\(10\)"):
+        play_many(a_learner(), CLEAN["beta"], 10, seeds=5)

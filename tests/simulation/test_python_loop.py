@@ -9,8 +9,9 @@ import pytest
 
 import allworlds as aw
 from allworlds.foundation.errors import InvalidLosses, InvalidParameter
-from allworlds.learners import make_learner
-from allworlds.simulation import play, play_many
+from allworlds.learners.by_name import make_learner
+from allworlds.simulation import play, play_many, record_rounds
+from allworlds.simulation import python_loop as module
 from allworlds.worlds import Reactive, stochastic
 from instances_of_worlds import CLEAN, MEANS, N_ARMS, bare
 
@@ -194,3 +195,15 @@ class Armless(Reactive):
 def test_learners_and_worlds_that_do_not_fit_are_refused_in_a_sentence(call, words):
     with pytest.raises(InvalidParameter, match=words):
         call()
+
+
+def test_every_kernel_is_called_before_the_clock_starts(monkeypatch):
+    calls = []
+    kernels = ("draw", "update", "write_clique_masses", "regret_bound", "play_round", "write_regret")
+    for name in kernels:
+        kernel = getattr(module, name)
+        monkeypatch.setattr(module, name, lambda *given, name=name, kernel=kernel: calls.append(name) or kernel(*given))
+    monkeypatch.setattr(module.time, "perf_counter", lambda: calls.append("clock") or 0.0)
+    trace = module.python_loop(make_learner("exp3", aw.graphs.bandit(N_ARMS)), CLEAN["beta"], 5, 1, record_rounds(5))
+    assert set(calls[: calls.index("clock")]) == set(kernels)
+    assert trace.counts.sum() == 5

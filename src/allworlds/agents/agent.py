@@ -32,8 +32,9 @@ from allworlds.graphs import FeedbackGraph
 from allworlds.graphs.files import graph_from_data, graph_to_data
 from allworlds.graphs.graph import Label
 from allworlds.kernels.random import as_seed
-from allworlds.learners import BY_NAME, Learner, TsallisShannon
+from allworlds.learners import Learner, TsallisShannon
 from allworlds.learners.base import CliqueLearner
+from allworlds.learners.by_name import BY_NAME
 
 
 class Agent:
@@ -171,35 +172,47 @@ class Agent:
             del self._pending[kept.id]
 
     def save(self, path: str | Path) -> None:
-        """Write everything to a ``.json`` or ``.npz`` file, whole or not at all."""
+        """Write everything to a ``.json`` or ``.npz`` file, whole or not at all.
+
+        Raise InvalidParameter if the learner's class is not in ``BY_NAME``: the file could not be loaded.
+        """
+        learner = self._learner
+        if BY_NAME.get(learner.name) is not type(learner):
+            raise InvalidParameter(
+                f"learner is a {type(learner).__name__}; expected a class in allworlds.learners.by_name.BY_NAME, from "
+                "which Agent.load takes it; add it there under its name, or pickle the agent"
+            )
+        rule: dict[str, Any] = {"learner": learner.name, "settings": learner.settings()}
+        if isinstance(learner, CliqueLearner):
+            rule["cover"] = cover_to_data(learner.cover)
+        else:
+            rule["graph"] = graph_to_data(learner.graph)
         with self._lock:
-            write_file(as_path(path), self._to_data())
+            write_file(as_path(path), rule | self._memory())
 
     @classmethod
     def load(cls, path: str | Path) -> Agent:
-        """The agent as it was saved; it continues bit for bit."""
+        """The agent as it was saved; it continues bit for bit. Earlier versions saved a cover for every learner."""
         data = read_file(as_path(path))
         try:
-            return cls._from_data(data)
+            kind = BY_NAME.get(data["learner"])
+            if kind is None:
+                raise InvalidState(f"the learner is {data['learner']!r}; expected one of {sorted(BY_NAME)}")
+            graph = cover_from_data(data["cover"]) if "cover" in data else graph_from_data(data["graph"])
+            return cls._from_memory(kind.from_settings(graph, data["settings"]), data)
         except (AllWorldsError, ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
-            raise InvalidState(f"{path} is whole but does not hold an agent of this version ({error})") from None
+            raise InvalidState(f"cannot restore the agent in {path}: {error}") from None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickled and copied as it is saved: a lock cannot be."""
+        """Pickled and copied with its learner and its memory, but without the lock."""
         with self._lock:
-            return type(self)._from_data, (self._to_data(),)
+            return type(self)._from_memory, (self._learner, self._memory())
 
-    def _to_data(self) -> dict[str, Any]:
-        learner, allowed = self._learner, self._allowed
+    def _memory(self) -> dict[str, Any]:
+        """All but the learner, as plain data and arrays."""
+        allowed = self._allowed
         return {
-            "learner": learner.name,
-            "settings": learner.settings(),
-            **(
-                {"cover": cover_to_data(learner.cover)}
-                if isinstance(learner, CliqueLearner)
-                else {"graph": graph_to_data(learner.graph)}
-            ),
-            "state": learner.pack(self._state),
+            "state": self._learner.pack(self._state),
             "seed": self._seed,
             "next_id": self._next_id,
             "reward": allowed.reward,
@@ -209,13 +222,8 @@ class Agent:
         }
 
     @classmethod
-    def _from_data(cls, data: dict[str, Any]) -> Agent:
-        """The inverse of :meth:`_to_data`. Earlier versions saved a cover for every learner."""
-        kind = BY_NAME.get(data["learner"])
-        if kind is None:
-            raise InvalidState(f"the learner is {data['learner']!r}; expected one of {sorted(BY_NAME)}")
-        graph = cover_from_data(data["cover"]) if "cover" in data else graph_from_data(data["graph"])
-        learner = kind.from_settings(graph, data["settings"])
+    def _from_memory(cls, learner: Learner, data: dict[str, Any]) -> Agent:
+        """The inverse of :meth:`_memory`."""
         agent = cls(learner, data["seed"], reward=data["reward"], low=data["low"], high=data["high"])
         agent._start(learner.unpack({name: np.asarray(array) for name, array in data["state"].items()}))
         agent._next_id = whole("next_id", data["next_id"], error=InvalidState)

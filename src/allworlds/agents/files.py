@@ -22,19 +22,19 @@ from allworlds.foundation.files import write_atomic
 
 FORMAT = "allworlds agent"
 VERSION = 3
-"""Raised when files of the version before can no longer be read."""
+"""Increase it when files of the version before can no longer be read."""
 
 
 def as_path(path: object) -> Path:
-    """A name or a path, as a path."""
-    if not isinstance(path, str | os.PathLike):
-        raise InvalidParameter(f"path is {path!r}; expected the name of a file ending in .json or .npz")
+    """A name or a path, as a path; raise InvalidParameter unless it ends in .json or .npz."""
+    if not isinstance(path, str | os.PathLike) or Path(path).suffix not in (".json", ".npz"):
+        raise InvalidParameter(f"path is {path!r}; expected a name ending in .json or .npz")
     return Path(path)
 
 
 def write_file(path: Path, data: dict[str, Any]) -> None:
     """Write ``data``, a tree of plain values and arrays."""
-    content = _to_json(data) if _suffix(path) == ".json" else _to_npz(data)
+    content = _to_json(data) if path.suffix == ".json" else _to_npz(data)
     try:
         write_atomic(path, content)
     except OSError as error:
@@ -46,25 +46,18 @@ def write_file(path: Path, data: dict[str, Any]) -> None:
 
 def read_file(path: Path) -> dict[str, Any]:
     """The tree that :func:`write_file` wrote, or an error that says what is wrong with the file."""
-    suffix = _suffix(path)
     try:
         content = path.read_bytes()
     except OSError as error:
         raise InvalidState(f"cannot read {path}: {error.strerror}") from None
     try:
-        return _from_json(content) if suffix == ".json" else _from_npz(content)
+        return _from_json(content) if path.suffix == ".json" else _from_npz(content)
     except InvalidState as error:
         raise InvalidState(f"{path}: {error}") from None
     except Exception:  # a damaged archive can raise nearly anything before its checksum is reached
         raise InvalidState(
             f"{path} is not a saved agent, or it was cut short; restore it from a copy that agent.save wrote"
         ) from None
-
-
-def _suffix(path: Path) -> str:
-    if path.suffix not in (".json", ".npz"):
-        raise InvalidParameter(f"{path.name!r} ends in {path.suffix!r}; expected a name ending in .json or .npz")
-    return path.suffix
 
 
 def _to_json(data: dict[str, Any]) -> bytes:

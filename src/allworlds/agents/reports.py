@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from allworlds.foundation.checks import flag, real, shorten
 from allworlds.foundation.errors import InvalidLosses, InvalidParameter
 from allworlds.graphs import FeedbackGraph
 from allworlds.graphs.graph import Label
@@ -50,12 +51,10 @@ class ValueRange:
     high: float
 
     def __post_init__(self) -> None:
-        if not isinstance(self.reward, bool | np.bool_):
-            raise InvalidParameter(f"reward is {self.reward!r}; expected True or False")
-        low, high = self.low, self.high
-        if not (_is_number(low) and _is_number(high) and low < high and math.isfinite(float(high) - float(low))):
+        low, high = real("low", self.low), real("high", self.high)
+        if not 0.0 < high - low < math.inf:
             raise InvalidParameter(f"the range is {low!r} to {high!r}; expected two finite numbers, low < high")
-        for name, clean in (("reward", bool(self.reward)), ("low", float(low)), ("high", float(high))):
+        for name, clean in (("reward", flag("reward", self.reward)), ("low", low), ("high", high)):
             object.__setattr__(self, name, clean)
 
     def complain(self, arm: Label, value: float) -> InvalidLosses:
@@ -136,13 +135,6 @@ def as_numbers(values: Any) -> NDArray[np.float64]:
     return array if array.dtype == np.float64 else array.astype(np.float64)
 
 
-def _is_number(value: object) -> bool:
-    try:
-        return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
-    except OverflowError:  # an integer beyond all doubles
-        return False
-
-
 def few(values: Any) -> str:
     """At most five of them, for a sentence."""
     if isinstance(values, str | bytes):
@@ -150,10 +142,5 @@ def few(values: Any) -> str:
     try:
         listed = list(values)
     except TypeError:
-        return _short(values)
-    return "[" + ", ".join(_short(value) for value in listed[:5]) + (", …]" if len(listed) > 5 else "]")
-
-
-def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 40 else text[:37] + "..."
+        return shorten(values, 40)
+    return "[" + ", ".join(shorten(value, 40) for value in listed[:5]) + (", …]" if len(listed) > 5 else "]")

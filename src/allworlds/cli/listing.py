@@ -15,7 +15,7 @@ NARROW_FOR_GRAPHS = 190
 def learners(as_json: AsJson = False) -> None:
     """List the learners: the world each is made for, its graphs, what it must be told, what is proved."""
     with error_boundary():
-        from allworlds.learners import LEARNERS
+        from allworlds.learners.by_name import LEARNERS
 
         fields = ("name", "world", "graphs", "told", "bound")
         rows = [{name: getattr(entry, name) for name in fields} for entry in LEARNERS.values()]

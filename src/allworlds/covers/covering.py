@@ -16,7 +16,7 @@ from allworlds.covers.searching import METHODS, BestCover, first_cover, search
 from allworlds.covers.structure import chordal_cover, reduce_graph
 from allworlds.foundation.checks import Ints
 from allworlds.foundation.errors import InvalidParameter
-from allworlds.foundation.specs import nearest
+from allworlds.foundation.specs import check_known
 from allworlds.graphs.by_name import graph_spec, make_graph
 from allworlds.graphs.graph import FeedbackGraph, check_graph
 from allworlds.graphs.storage import DisjointCliques, induced
@@ -71,7 +71,7 @@ def clique_cover(
     """
     check_graph(graph)
     check_time_limit(time_limit)
-    if nearest(method, METHODS, "method") in ("sat", "set-cover") and time_limit is None:
+    if check_known(method, METHODS, "method") in ("sat", "set-cover") and time_limit is None:
         raise InvalidParameter(f"time_limit is None; expected a number of seconds for method {method!r}")
     if objective != "cliques" and not callable(objective):
         raise InvalidParameter(f"objective is {objective!r}; expected 'cliques' or a function of a clique's size")

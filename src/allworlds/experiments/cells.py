@@ -28,7 +28,8 @@ from allworlds.covers.covering import make_cover
 from allworlds.foundation.errors import AllWorldsError, InvalidParameter
 from allworlds.foundation.specs import PATHS, parse_spec
 from allworlds.graphs.by_name import graph_spec
-from allworlds.learners import Learner, make_learner
+from allworlds.learners import Learner
+from allworlds.learners.by_name import make_learner
 from allworlds.worlds import World
 from allworlds.worlds.by_name import make_world
 

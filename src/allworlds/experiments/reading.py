@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from allworlds.foundation.errors import InvalidParameter, MissingExtra
-from allworlds.foundation.specs import NAME, nearest
+from allworlds.foundation.specs import NAME, check_known
 
 if TYPE_CHECKING:
     from pydantic import BaseModel, ValidationError
@@ -83,7 +83,7 @@ def as_experiment(data: Any, name: str, text: str = "") -> Experiment:
 def _text(name: str, changes: tuple[str, ...]) -> tuple[str, Source]:
     path = Path(name)
     if NAME.fullmatch(name) and not path.is_file():
-        nearest(name, shipped(), "experiment", "allworlds experiments")
+        check_known(name, shipped(), "experiment", "allworlds experiments")
         file = resources.files("allworlds.experiments").joinpath("shipped", f"{name}.toml")
         return file.read_text(encoding="utf-8"), Source(name, Path.cwd(), changes)
     try:
@@ -158,7 +158,7 @@ def _what(mistake: ErrorDetails) -> str:
     place = mistake["loc"]
     if mistake["type"] == "extra_forbidden":
         try:
-            nearest(str(place[-1]), _keys_at(place[:-1]), "key")
+            check_known(str(place[-1]), _keys_at(place[:-1]), "key")
         except InvalidParameter as error:
             return str(error)
     if mistake["type"] == "missing":

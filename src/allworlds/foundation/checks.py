@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import operator
-from numbers import Real
+from numbers import Number, Real
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -102,11 +102,18 @@ def integers(name: str, values: Any, error: Error = InvalidParameter) -> Ints:
 
 
 def numbers(name: str, values: Any, error: Error = InvalidParameter) -> NDArray[np.float64]:
-    """``values`` as a new array of doubles of the same shape, which may contain NaN and infinities."""
+    """``values`` as a new array of doubles of the same shape, which may contain NaN and infinities.
+
+    Text and bools are not numbers; fractions and decimals are.
+    """
     try:
-        return np.array(values, dtype=np.float64)
+        array = np.asarray(values)
+        others = array.flat if array.dtype.kind == "O" else ()
+        if array.dtype.kind in "iufO" and all(isinstance(v, Number) and not isinstance(v, bool) for v in others):
+            return array.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
-        raise error(f"{name} is {shorten(values)}; expected numbers in a regular shape") from None
+        pass
+    raise error(f"{name} is {shorten(values)}; expected numbers in a regular shape")
 
 
 def check_arms(name: str, arms: Ints, n_arms: int, error: Error = InvalidParameter) -> None:

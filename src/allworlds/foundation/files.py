@@ -24,7 +24,7 @@ def open_folder(out: str | Path, inner: str = "") -> Path:
         with contextlib.suppress(OSError):
             probe.unlink()
         reason = error.strerror or str(error)
-        raise InvalidParameter(f"cannot write to '{folder}': {reason}; choose another folder with --out") from None
+        raise InvalidParameter(f"cannot write to '{folder}': {reason}; choose another folder") from None
     return folder
 
 
@@ -58,11 +58,8 @@ def exclusive_lock(folder: Path) -> Iterator[None]:
     except sqlite3.OperationalError as error:
         lock.close()
         if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
-            raise InvalidParameter(f"cannot lock '{folder}': {error}; choose another folder with --out") from None
-        raise InvalidParameter(
-            f"another run is at work in '{folder}'; wait for it ('allworlds status {folder}' shows its progress), or "
-            "choose another folder with --out"
-        ) from None
+            raise InvalidParameter(f"cannot lock '{folder}': {error}; choose another folder") from None
+        raise InvalidParameter(f"another run is at work in '{folder}'; wait for it, or choose another folder") from None
     try:
         yield
     finally:

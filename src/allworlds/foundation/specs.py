@@ -12,7 +12,7 @@ A spec is a name, and after a colon its arguments, by place or by key:
 A spec is text at the edge and a :class:`Spec` inside; functions that take one take the other. This file knows the
 grammar and how to answer mistakes. What the names stand for is written down in the rooms that own them, each as a
 :class:`Registry` with one :class:`Recipe` a name: ``graphs/by_name.py``, ``worlds/by_name.py``,
-``learners/__init__.py``.
+``learners/by_name.py``.
 """
 
 from __future__ import annotations
@@ -99,11 +99,13 @@ class Registry(dict[str, Entry]):
 
     def __init__(self, what: str, *recipes: Entry) -> None:
         super().__init__({recipe.name: recipe for recipe in recipes})
+        if len(self) < len(recipes):
+            raise InvalidParameter(f"two {what}s have one name among {sorted(r.name for r in recipes)}; rename one")
         self.what = what
 
     def find(self, spec: str | Spec) -> Entry:
         """The recipe of a spec; raise InvalidParameter with the nearest names if there is none."""
-        return self[nearest(parse_spec(spec).name, self, self.what, f"allworlds {self.what}s")]
+        return self[check_known(parse_spec(spec).name, self, self.what, f"allworlds {self.what}s")]
 
     def build(self, spec: str | Spec, **given: Any) -> Any:
         """Make what a spec names, with ``given`` arguments from the caller.
@@ -115,7 +117,7 @@ class Registry(dict[str, Entry]):
         arguments = _by_place(spec, recipe)
         for key, value in spec.options.items():
             if not recipe.open:
-                nearest(key, recipe.takes, f"option of {spec.name}:")
+                check_known(key, recipe.takes, f"option of {spec.name}:")
             if key in arguments:
                 raise InvalidParameter(f"'{spec}' gives {key} by place and by key; give it once")
             arguments[key] = value
@@ -168,12 +170,12 @@ def parse_spec(text: str | Spec) -> Spec:
     return Spec(name, tuple(positional), options)
 
 
-def nearest(name: str, known: Iterable[str], what: str, listed: str = "") -> str:
+def check_known(name: str, known: Iterable[str], what: str, listed: str = "") -> str:
     """``name`` itself if it is known, else an error that lists the nearest names, and all if none is near.
 
     Where a command has all names ``listed``, the error gives the nearest and that command.
 
-    >>> nearest("bandit", ["bandit", "star"], "graph")
+    >>> check_known("bandit", ["bandit", "star"], "graph")
     'bandit'
     """
     names = list(known)

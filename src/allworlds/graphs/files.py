@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from allworlds.foundation.errors import InvalidCover, InvalidGraph
-from allworlds.foundation.specs import nearest
+from allworlds.foundation.specs import check_known
 from allworlds.graphs.graph import FeedbackGraph, import_networkx
 from allworlds.graphs.storage import DisjointCliques
 
@@ -43,7 +43,7 @@ def read_graph(path: str | Path, form: str = "auto") -> FeedbackGraph:
     file = Path(path)
     if not file.is_file():
         raise InvalidGraph(f"there is no file '{file}'; expected an edge list, GraphML, METIS or a CSV matrix")
-    if nearest(form, FORMATS, "form of graph files") == "auto":
+    if check_known(form, FORMATS, "form of graph files") == "auto":
         form = SUFFIXES.get(file.suffix.lower(), "auto")
     try:
         content = file.read_bytes()
@@ -67,7 +67,7 @@ def parse_graph(text: str, form: str = "auto", name: str = "standard input") -> 
     >>> parse_graph("0 1\\n1 2\\n").n_edges
     2
     """
-    nearest(form, FORMATS, "form of graph files")
+    check_known(form, FORMATS, "form of graph files")
     if form == "graphml" or (form == "auto" and text.lstrip().startswith("<")):
         return _from_graphml(name, text.encode())
     lines = text.splitlines()

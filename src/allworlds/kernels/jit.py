@@ -48,9 +48,12 @@ def source_digest() -> str:
 
 @functools.cache
 def guest_digest(name: str) -> str | None:
-    """Digest of all sources of a package outside this one, or of a single module; None where there is no file."""
+    """Digest of all sources of a package outside this one, or of a single module; None where there is no file.
+
+    None also for ``__main__``: what one script or notebook calls ``State`` is not what the next one does.
+    """
     file = getattr(sys.modules.get(name), "__file__", None)
-    if file is None:
+    if file is None or name == "__main__":
         return None
     path = Path(file)
     digest = hashlib.sha256()
@@ -124,8 +127,13 @@ class _StampedCache(FunctionCache):  # type: ignore[misc]
             super().save_overload(sig, data)
 
     def _choose_file(self, sig: Any) -> bool:
-        """Turn to the files of this signature's guests; False where a guest has no sources to watch."""
-        modules = {self._py_func.__module__, *(found.__module__ for found in _classes_in(sig))}
+        """Turn to the files of this signature's guests.
+
+        False where a guest has no sources to watch, and for a class that has taken over the name of another, which
+        the files would confuse (``learners/dispatch.py`` numbers it with ``#``).
+        """
+        classes = list(_classes_in(sig))
+        modules = {self._py_func.__module__, *(found.__module__ for found in classes)}
         guests = sorted({module.partition(".")[0] for module in modules} - {PACKAGE.name})
         digests = [guest_digest(guest) for guest in guests]
         if guests:
@@ -133,7 +141,7 @@ class _StampedCache(FunctionCache):  # type: ignore[misc]
             self._cache_file = IndexDataCacheFile(self._cache_path, name, stamp)
         else:
             self._cache_file = self._own_file
-        return None not in digests
+        return None not in digests and not any("#" in found.__name__ for found in classes)
 
 
 def _classes_in(sig: Any) -> Iterator[type]:

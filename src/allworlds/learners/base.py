@@ -1,9 +1,12 @@
 """What every learner is: a frozen configuration, an explicit state, and a few functions on it.
 
-A learner file has one shape. The idea in a paragraph; ``State``, what the next round needs, with a ``clock`` whose
-first number is the coming round; its own ticket, if the estimate of a choice needs more than a :class:`Ticket`; the
-class that a user meets, with ``init``; the kernels ``draw`` and ``update``; and
-:func:`~allworlds.learners.dispatch.register_kernels`, which tells the compiled loop about them.
+A learner file has one shape. The idea in a paragraph; ``State``, a named tuple of what the next round needs; its own
+ticket, if the estimate of a choice needs more than a :class:`Ticket`; the class that a user meets, with ``init``; the
+kernels ``draw`` and ``update``; and :func:`~allworlds.learners.dispatch.register_kernels`, which tells the compiled
+loop about them.
+
+A state has the fields ``clock``, whose first number is the coming round, ``visibility``, unless ``register_kernels`` is
+told how to get it, and ``distribution``, unless the class overrides the method of that name.
 
 - ``init()`` makes the state before the first round.
 - ``draw(state, first, second)`` chooses an arm from two uniforms and returns a *ticket*: all that the estimate of
@@ -24,8 +27,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from allworlds.covers import CliqueCover, clique_cover
-from allworlds.foundation.checks import whole
-from allworlds.foundation.errors import InvalidParameter, InvalidState
+from allworlds.foundation.checks import real, whole
+from allworlds.foundation.errors import InvalidLosses, InvalidParameter, InvalidState
 from allworlds.graphs import FeedbackGraph
 from allworlds.learners import dispatch
 from allworlds.learners.dispatch import Shows, Visibility, visibility_of
@@ -59,7 +62,8 @@ class Learner(ABC, Generic[StateT, TicketT]):
     name: ClassVar[str]
     """The name it is saved under."""
     shows: ClassVar[Shows] = "neighbours"
-    """What it is shown after a choice; "everything" is for a line drawn beside the learners, not for a rival."""
+    """What it is shown after a choice; "everything" makes it a reference that sees more than the graph shows; reported
+    but not ranked."""
     takes_cover: ClassVar[bool] = False
     """Whether a cover may stand in for the graph."""
     exact_probability: ClassVar[bool] = True
@@ -119,7 +123,10 @@ class Learner(ABC, Generic[StateT, TicketT]):
         return self.keep(state, dispatch.draw(state, first, second))
 
     def update(self, state: StateT, ticket: TicketT, losses: NDArray[np.float64]) -> None:
-        """Learn the losses, in [0, 1], of the arms that ``ticket.arm`` observes."""
+        """Learn the losses, in [0, 1], of the arms that ``ticket.arm`` observes; kernels do not check their number."""
+        expected = self.observes(ticket.arm).shape  # type: ignore[attr-defined]
+        if np.shape(losses) != expected:
+            raise InvalidLosses(f"losses have shape {np.shape(losses)}; expected {expected}, those of observes(arm)")
         dispatch.update(state, self.recall(state, ticket), losses)
 
     def keep(self, state: StateT, drawn: Any) -> TicketT:
@@ -152,9 +159,13 @@ class Learner(ABC, Generic[StateT, TicketT]):
         """The inverse of :meth:`pack`."""
         state = self.init()
         for name in self.saved:
+            if name not in arrays:
+                raise InvalidState(f"{name} is missing; expected the arrays {', '.join(self.saved)}")
             place, array = getattr(state, name), arrays[name]
-            if array.shape != place.shape or not np.isfinite(array).all():
-                raise InvalidState(f"{name} has shape {array.shape}; expected finite numbers, {place.shape}")
+            if array.shape != place.shape:
+                raise InvalidState(f"{name} has shape {array.shape}; expected {place.shape}")
+            if not np.isfinite(array).all():
+                raise InvalidState(f"{name} contains {array[~np.isfinite(array)][0]}; expected finite numbers")
             place[...] = array
         dispatch.resolve(state)
         return state
@@ -171,6 +182,9 @@ class Learner(ABC, Generic[StateT, TicketT]):
         if not whole("a ticket's arm", ticket.arm, at_least=0, error=InvalidState) < self.n_arms:
             raise InvalidState(f"a ticket is for arm {ticket.arm}; expected an arm from 0 to {self.n_arms - 1}")
         whole("a ticket's round", ticket.round, error=InvalidState)
+        likely = ticket.probability
+        if self.exact_probability or not (isinstance(likely, float) and math.isnan(likely)):
+            real("a ticket's probability", likely, above=0, at_most=1 + 1e-9, error=InvalidState)  # a sum may round up
 
     def settings(self) -> dict[str, Any]:
         """The configuration as plain data, without graph and cover."""
@@ -206,6 +220,11 @@ class CliqueLearner(Learner[StateT, TicketT]):
         object.__setattr__(self, "cover", clique_cover(graph) if isinstance(graph, FeedbackGraph) else graph)
         object.__setattr__(self, "graph", self.cover.graph)
 
+    @property
+    def n_cliques(self) -> int:
+        """The number of cliques of the cover."""
+        return self.cover.n_cliques
+
     @cached_property
     def visibility(self) -> Visibility:
         """An arm shows its clique; its other neighbours are seen but not used."""
@@ -235,8 +254,15 @@ class DividingLearner(Learner[StateT, TicketT]):
         state.divisors[: ticket.divisors.size] = ticket.divisors  # type: ignore[attr-defined]
         return self.drawn_class(ticket[0], ticket[1], *ticket[3:])
 
+    def check_ticket(self, ticket: Any) -> None:
+        """Raise InvalidState also unless there is a divisor for each observed arm."""
+        super().check_ticket(ticket)
+        expected = self.observes(ticket.arm).shape
+        if np.shape(ticket.divisors) != expected:
+            raise InvalidState(f"a ticket's divisors have shape {np.shape(ticket.divisors)}; expected {expected}")
+
     def room_for_divisors(self) -> NDArray[np.float64]:
-        """As many places as the arm that shows most."""
+        """A buffer for the longest list of observed arms."""
         return np.empty(int(np.diff(self.visibility.starts).max()))
 
 

@@ -95,31 +95,39 @@ def regret_bound(state: Any) -> float:
     return math.nan
 
 
+_NAMESAKES: dict[str, list[type]] = {}
+"""The registered states by their name in full."""
+
+
 def register_kernels(
     state_class: type,
     draw_kernel: Callable[..., Any],
     update_kernel: Callable[..., None],
     resolve_kernel: Callable[..., None] | None = None,
     *,
-    visibility_of: Callable[..., Visibility] = operator.attrgetter("visibility"),
+    visibility_getter: Callable[..., Visibility] = operator.attrgetter("visibility"),
     masses_kernel: Callable[..., None] | None = None,
     bound_kernel: Callable[..., float] | None = None,
 ) -> None:
-    """Say which kernels belong to a state; ``visibility_of`` is plain Python and reads ``state.visibility``.
+    """Say which kernels belong to a state; ``visibility_getter`` is plain Python and reads ``state.visibility``.
 
     ``resolve_kernel`` computes what a state that was saved does not hold, such as the coming round's distribution.
     ``masses_kernel`` is for learners with cliques, ``bound_kernel`` for those with a bound on their regret so far.
 
     Compiled code called from Python knows a named tuple again by the *name* of its class: two learners whose states
     are both called ``State`` and have fields of the same types would run each other's kernels. So the class is given
-    its module's name too.
+    its module's name too; and a further class of that name, as when a notebook cell runs again after an edit, a number.
     """
-    state_class.__name__ = f"{state_class.__module__}.{state_class.__qualname__}"
+    name = f"{state_class.__module__}.{state_class.__qualname__}"
+    namesakes = _NAMESAKES.setdefault(name, [])
+    if state_class not in namesakes:
+        namesakes.append(state_class)
+        state_class.__name__ = name if len(namesakes) == 1 else f"{name}#{len(namesakes)}"
     masses_of, bound = masses_kernel or _no_masses, bound_kernel or _no_bound
     kernels = {
         draw: draw_kernel,
         update: update_kernel,
-        visibility: visibility_of,
+        visibility: visibility_getter,
         write_clique_masses: masses_of,
         regret_bound: bound,
     }

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from allworlds.kernels.jit import lean_jit
 from allworlds.learners.base import Learner, Ticket
 from allworlds.learners.dispatch import Shows, Visibility, register_kernels
+from allworlds.learners.sampling import exponential_weights, pick
 
 RAREST = 1e-290
 """A probability below this, which only rounding can draw, is taken for this: the estimate stays finite."""
@@ -87,34 +88,6 @@ def resolve(state: State) -> None:
     n_arms = state.distribution.size
     rate = math.sqrt(math.log(n_arms) / (n_arms * state.clock[0]))
     exponential_weights(state.cumulative_losses, rate, state.distribution)
-
-
-@lean_jit
-def exponential_weights(losses: NDArray[np.float64], rate: float, out: NDArray[np.float64]) -> None:
-    """``out_i = exp(-rate L_i) / sum_j exp(-rate L_j)``, (N,), from the lowest loss, so that nothing overflows."""
-    lowest = losses[0]
-    for i in range(1, losses.size):
-        lowest = min(lowest, losses[i])
-    total = 0.0
-    for i in range(losses.size):
-        out[i] = math.exp(-rate * (losses[i] - lowest))
-        total += out[i]
-    for i in range(losses.size):
-        out[i] /= total
-
-
-@lean_jit
-def pick(distribution: NDArray[np.float64], uniform: float) -> int:
-    """The arm at which the running sum passes ``uniform``; what rounding leaves over goes to the likeliest arm."""
-    rest = uniform
-    likeliest = 0
-    for i in range(distribution.size):
-        rest -= distribution[i]
-        if rest < 0.0:
-            return i
-        if distribution[i] > distribution[likeliest]:
-            likeliest = i
-    return likeliest
 
 
 register_kernels(State, draw, update, resolve)

@@ -31,7 +31,7 @@ from allworlds.graphs import FeedbackGraph
 from allworlds.kernels.jit import lean_jit
 from allworlds.learners.base import DividingLearner, Ticket
 from allworlds.learners.dispatch import Visibility, register_kernels
-from allworlds.learners.exp3 import exponential_weights, pick
+from allworlds.learners.sampling import exponential_weights, pick
 
 ROUND = 0
 """The place in ``State.clock``."""

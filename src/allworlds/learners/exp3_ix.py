@@ -31,7 +31,7 @@ from allworlds.foundation.checks import flag
 from allworlds.kernels.jit import lean_jit
 from allworlds.learners.base import DividingLearner
 from allworlds.learners.dispatch import Visibility, register_kernels
-from allworlds.learners.exp3 import exponential_weights, pick
+from allworlds.learners.sampling import exponential_weights, pick
 
 ROUND, SPENT, SPREAD, BONUS = 0, 1, 2, 3
 """Places in ``State.clock``."""

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from allworlds.kernels.jit import lean_jit
 from allworlds.learners.base import Learner, Ticket
 from allworlds.learners.dispatch import Shows, Visibility, register_kernels
-from allworlds.learners.exp3 import exponential_weights, pick
+from allworlds.learners.sampling import exponential_weights, pick
 
 
 class State(NamedTuple):

@@ -30,7 +30,7 @@ from allworlds.foundation.errors import InvalidParameter
 from allworlds.kernels.jit import lean_jit
 from allworlds.learners.base import Learner, Ticket
 from allworlds.learners.dispatch import Shows, Visibility, register_kernels
-from allworlds.learners.exp3 import pick
+from allworlds.learners.sampling import pick
 
 Estimator = Literal["iw", "rv"]
 TOLERANCE = 1e-14

@@ -146,11 +146,6 @@ class TsallisShannon(CliqueLearner[State, Ticket]):
         self.constants.check_fits(self.cover)
 
     @property
-    def n_cliques(self) -> int:
-        """The number of cliques of the cover."""
-        return self.cover.n_cliques
-
-    @property
     def title(self) -> str:
         """The name, with the setting of the constants unless it is the practical one."""
         label = self.constants.label
@@ -473,4 +468,6 @@ def read_bound(state: State) -> float:
     return bound_now(state.ledger, state.terms, state.clock)
 
 
-register_kernels(State, draw, update, visibility_of=visibility_of, masses_kernel=write_masses, bound_kernel=read_bound)
+register_kernels(
+    State, draw, update, visibility_getter=visibility_of, masses_kernel=write_masses, bound_kernel=read_bound
+)

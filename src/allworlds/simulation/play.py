@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.foundation.checks import whole
+from allworlds.foundation.checks import shorten, whole
 from allworlds.foundation.errors import InvalidParameter
 from allworlds.kernels.jit import lean_jit
 from allworlds.kernels.random import STREAM_LEARNER, as_seed, uniform_pair
@@ -53,11 +53,12 @@ def play(learner: Any, world: World | Reactive, horizon: int, seed: int = 0) -> 
     True
     """
     seed = as_seed(seed)
+    horizon = whole("horizon", horizon)
     rounds = record_rounds(horizon)
-    _check_meeting(learner, world, int(horizon))
+    _check_meeting(learner, world, horizon)
     if not isinstance(learner, Learner) or isinstance(world, Reactive):
-        return python_loop(learner, world, int(horizon), seed, rounds)
-    arrays = world.for_run(seed, int(horizon))
+        return python_loop(learner, world, horizon, seed, rounds)
+    arrays = world.for_run(seed, horizon)
     record = new_record(rounds.size, learner.n_cliques, learner.n_arms)
     state = learner.init()
     seen = visibility(state)
@@ -83,6 +84,8 @@ def play_many(
     ``on_finish`` is called with each trace as it ends, in the thread that ran it. Each seed starts from its own copy
     of a plain Python learner or world.
     """
+    if not isinstance(seeds, Iterable):
+        raise InvalidParameter(f"seeds is {shorten(seeds)}; expected several integers, such as range(10)")
     listed = [as_seed(seed) for seed in seeds]
     workers = os.cpu_count() or 1 if jobs is None else whole("jobs", jobs)
 
@@ -139,7 +142,7 @@ def run(
             write_clique_masses(state, record.masses[row])
         first, second = uniform_pair(seed, STREAM_LEARNER, t, 0)
         ticket = draw(state, first, second)
-        start, stop = seen_in(seen, t, ticket.arm)
+        start, stop = seen_by(seen, ticket.arm)
         play_round(world, seed, t, ticket.arm, seen.order[start:stop], losses, totals)
         update(state, ticket, losses[: stop - start])
         record.counts[ticket.arm] += 1
@@ -150,7 +153,7 @@ def run(
 
 
 @lean_jit
-def seen_in(seen: Visibility, round: int, arm: int) -> tuple[int, int]:
-    """Where in ``seen.order`` the arms are that ``arm`` shows: the same in every round, until graphs change."""
+def seen_by(seen: Visibility, arm: int) -> tuple[int, int]:
+    """Where in ``seen.order`` the arms are that ``arm`` shows."""
     where = seen.where[arm]
     return seen.starts[where], seen.starts[where + 1]

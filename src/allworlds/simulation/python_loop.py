@@ -27,6 +27,7 @@ def python_loop(learner: Any, world: World | Reactive, horizon: int, seed: int, 
     player = _Compiled(learner, seed) if isinstance(learner, Learner) else _Plain(learner, world.n_arms, seed)
     stage = _Reactive(world, seed) if isinstance(world, Reactive) else _Pure(world, seed, horizon)
     record = new_record(rounds.size, player.n_cliques, world.n_arms)
+    write_regret(stage.totals, record.rows[0])  # to compile it; player and stage have compiled their kernels
     row = 0
     started = time.perf_counter()
     for t in range(1, horizon + 1):
@@ -51,8 +52,13 @@ class _Compiled:
     def __init__(self, learner: Learner, seed: int) -> None:
         self.title, self.seed = learner.title, seed
         self.n_cliques = learner.n_cliques
-        self.state = learner.init()
         self.ticket: Any = None
+        self.state = learner.init()
+        arm, seen = self.choose(1)  # call every kernel once, to compile it, on a state that is thrown away
+        self.observe(arm, seen, np.zeros(seen.size))
+        self.write_clique_masses(np.empty(self.n_cliques))
+        self.regret_bound()
+        self.state = learner.init()
 
     def choose(self, round: int) -> tuple[int, Ints]:
         self.ticket = draw(self.state, *uniform_pair(self.seed, STREAM_LEARNER, round, 0))
@@ -112,6 +118,8 @@ class _Pure:
 
     def __init__(self, world: World, seed: int, horizon: int) -> None:
         self.arrays, self.seed = world.for_run(seed, horizon), seed
+        self.totals = new_totals(self.arrays.candidates.size)
+        self.play_round(1, 0, np.zeros(1, dtype=np.int64))  # to compile it; then totals start anew
         self.totals = new_totals(self.arrays.candidates.size)
 
     def begin_round(self, round: int) -> None:

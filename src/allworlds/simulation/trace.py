@@ -150,7 +150,11 @@ def as_trace(learner: str, world: str, seed: int, rounds: NDArray[np.int64], rec
 
 @lean_jit
 def write_regret(totals: RunTotals, row: Floats) -> None:
-    """Regret against the candidate that is best in played means, in clean means; losses against the former."""
+    """Write the four numbers of ``Record.rows``.
+
+    Regret in played means is against the candidate that is best in played means, as is regret in losses; regret in
+    clean means is against the one that is best in clean means.
+    """
     mine, theirs = totals.learner, totals.candidates
     best, clean = 0, 0
     for j in range(1, theirs.shape[0]):

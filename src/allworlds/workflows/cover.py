@@ -17,7 +17,7 @@ from allworlds.covers.covering import INTERRUPTED, compile_searches
 from allworlds.covers.numbers import Independence, fractional_cover, independence_number
 from allworlds.foundation.errors import InvalidParameter
 from allworlds.foundation.files import open_folder
-from allworlds.foundation.specs import nearest
+from allworlds.foundation.specs import check_known
 from allworlds.graphs import FeedbackGraph
 from allworlds.graphs.by_name import make_graph
 from allworlds.graphs.files import FORMATS, parse_graph, read_graph
@@ -109,7 +109,7 @@ def cover_graph(
     >>> result.cover.n_cliques, result.alpha.lower, [worth.cover for worth in result.worth]
     (5, 4, ['this cover', 'every arm alone', 'a limit for all covers'])
     """
-    nearest(objective, OBJECTIVES, "objective")
+    check_known(objective, OBJECTIVES, "objective")
     cost: Any = clique_penalty if objective == "penalty" else "cliques"
     check_time_limit(time_limit)
     graph = find_graph(source, form)
@@ -135,7 +135,7 @@ def find_graph(source: str, form: str = "auto") -> FeedbackGraph:
     >>> find_graph("grid:2x3").n_arms
     6
     """
-    nearest(form, FORMATS, "form of graph files")
+    check_known(form, FORMATS, "form of graph files")
     if source == "-":
         return parse_graph(sys.stdin.read(), form)
     if Path(source).is_file() or any(mark in source.partition(":")[0] for mark in "./\\"):

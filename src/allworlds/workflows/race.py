@@ -24,7 +24,7 @@ from allworlds.foundation.files import write_atomic
 from allworlds.foundation.machine import versions
 from allworlds.foundation.specs import parse_spec
 from allworlds.graphs.by_name import graph_spec
-from allworlds.learners import LEARNERS as REGISTRY
+from allworlds.learners.by_name import LEARNERS as REGISTRY
 from allworlds.reporting.canvas import check_drawing
 from allworlds.reporting.race_report import finding, how_read, write_race_report
 from allworlds.workflows import plain_data

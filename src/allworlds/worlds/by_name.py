@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from allworlds.foundation.errors import InvalidParameter
-from allworlds.foundation.specs import Recipe, Registry, Spec, nearest
+from allworlds.foundation.specs import Recipe, Registry, Spec, check_known
 from allworlds.worlds.adversarial import constrained_adversary, drifting, random_sequence, switching
 from allworlds.worlds.base import World
 from allworlds.worlds.corrupted import corrupted
@@ -95,9 +95,9 @@ def _corrupted(
     n_arms: int, budget: float, attack: str = "best-worst", world: str = "stochastic", **options: Any
 ) -> World:
     """The options of the attack stay here; the others make the world that is attacked."""
-    nearest(world, [name for name in WORLDS if name not in ("corrupted", "recorded")], "world to corrupt")
+    check_known(world, [name for name in WORLDS if name not in ("corrupted", "recorded")], "world to corrupt")
     for key in options.keys() - {"decoy", "period"}:
-        nearest(key, [*WORLDS[world].takes, *WORLDS["corrupted"].takes], "option of corrupted:")
+        check_known(key, [*WORLDS[world].takes, *WORLDS["corrupted"].takes], "option of corrupted:")
     mine = {key: options.pop(key) for key in ("decoy", "period") if key in options}
     clean: World = WORLDS.build(Spec(world, (), options), n_arms=n_arms)
     return corrupted(clean, budget, attack, **mine)

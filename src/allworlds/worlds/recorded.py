@@ -78,7 +78,7 @@ def _read_parquet(path: Path) -> NDArray[np.float64]:
         columns = parquet.read_table(path).columns
     except (pyarrow.ArrowException, OSError) as error:
         raise InvalidParameter(f"{path.name} cannot be read as Parquet: {error}; expected a Parquet file") from None
-    return np.column_stack([numbers(path.name, column.to_pylist()) for column in columns] or [np.zeros((0, 0))])
+    return np.column_stack([numbers(path.name, column.to_numpy()) for column in columns] or [np.zeros((0, 0))])
 
 
 def _is_number(text: str) -> bool:

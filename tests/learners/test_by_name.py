@@ -10,7 +10,8 @@ from allworlds.foundation.errors import AllWorldsError, InvalidParameter
 from allworlds.foundation.specs import Spec, parse_spec
 from allworlds.ftrl import Constants
 from allworlds.graphs import cycle, disjoint_cliques
-from allworlds.learners import BY_NAME, LEARNERS, UCBN, make_learner
+from allworlds.learners import UCBN
+from allworlds.learners.by_name import BY_NAME, LEARNERS, make_learner
 
 COVER = clique_cover(disjoint_cliques(2, 3))
 

@@ -1,0 +1,38 @@
+"""Kernels that several learners share: exponential weights, and an arm drawn from a distribution."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from allworlds.kernels.jit import lean_jit
+
+
+@lean_jit
+def exponential_weights(losses: NDArray[np.float64], rate: float, out: NDArray[np.float64]) -> None:
+    """``out_i = exp(-rate L_i) / sum_j exp(-rate L_j)``, (N,), from the lowest loss, so that nothing overflows."""
+    lowest = losses[0]
+    for i in range(1, losses.size):
+        lowest = min(lowest, losses[i])
+    total = 0.0
+    for i in range(losses.size):
+        out[i] = math.exp(-rate * (losses[i] - lowest))
+        total += out[i]
+    for i in range(losses.size):
+        out[i] /= total
+
+
+@lean_jit
+def pick(distribution: NDArray[np.float64], uniform: float) -> int:
+    """The arm at which the running sum passes ``uniform``; what rounding leaves over goes to the likeliest arm."""
+    rest = uniform
+    likeliest = 0
+    for i in range(distribution.size):
+        rest -= distribution[i]
+        if rest < 0.0:
+            return i
+        if distribution[i] > distribution[likeliest]:
+            likeliest = i
+    return likeliest
