@@ -158,7 +158,7 @@ def test_more_seeds_or_another_race_in_the_folder_play_only_new_cells_and_lose_n
 def test_results_of_another_version_are_played_again(tmp_path, monkeypatch):
     first = without_timing(run_race(**TINY, out=tmp_path, report=False))
     for module in (work, experiments, parts):
-        monkeypatch.setattr(module, "code", lambda: "9.9.9+abc")
+        monkeypatch.setattr(module, "code_version", lambda: "9.9.9+abc")
     played = played_in(monkeypatch)
     assert without_timing(run_race(**TINY, out=tmp_path, report=False)) == first
     assert len(played) == 2

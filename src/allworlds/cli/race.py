@@ -103,7 +103,7 @@ def _print_result(result: RaceResult) -> None:
     from rich.text import Text
 
     from allworlds.reporting.page import counted
-    from allworlds.reporting.race_report import NO_RATIO, finding, how_read
+    from allworlds.reporting.race_report import NO_RATIO, finding, describe_graph
 
     screen = Console(highlight=False)
     for spec in result.race.worlds:
@@ -120,7 +120,7 @@ def _print_result(result: RaceResult) -> None:
         screen.print(Text(finding(summary)))
     runs = len(result.standings) * len(summary.seeds)
     played = f"{counted(runs, 'run')} of {counted(summary.horizon, 'round')}"
-    screen.print(Text(f"{played} on {how_read(summary.graph, summary.cover)}; {seconds:.0f} s."))
+    screen.print(Text(f"{played} on {describe_graph(summary.graph, summary.cover)}; {seconds:.0f} s."))
     if result.report is not None:
         screen.print(Text(f"report: {result.report}"))
 

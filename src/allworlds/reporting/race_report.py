@@ -77,7 +77,7 @@ def make_page(summary: RaceSummary, svgs: dict[str, str]) -> str:
     graph, cover = summary.graph, summary.cover
     where = (
         f"{counted(len(summary.learners), 'learner')}, {counted(len(summary.worlds), 'world')}, "
-        f"{counted(summary.horizon, 'round')}, {counted(len(summary.seeds), 'seed')}; graph {how_read(graph, cover)}"
+        f"{counted(summary.horizon, 'round')}, {counted(len(summary.seeds), 'seed')}; graph {describe_graph(graph, cover)}"
     )
     parts = [
         "<h1>The race: who is good in every world?</h1>",
@@ -162,12 +162,12 @@ def _repeat(summary: RaceSummary) -> str:
 # --- sentences ---
 
 
-def how_read(graph: str, cover: CliqueCover) -> str:
+def describe_graph(graph: str, cover: CliqueCover) -> str:
     """The size of the graph that a spec names, in a sentence.
 
     >>> from allworlds.covers import clique_cover
     >>> from allworlds.graphs import disjoint_cliques
-    >>> how_read("disjoint-cliques:10x10", clique_cover(disjoint_cliques(10, 10)))
+    >>> describe_graph("disjoint-cliques:10x10", clique_cover(disjoint_cliques(10, 10)))
     'disjoint-cliques:10x10: 100 arms in 10 cliques, 450 edges'
     """
     arms, cliques = counted(cover.n_arms, "arm"), counted(cover.n_cliques, "clique")

@@ -18,7 +18,7 @@ from allworlds.experiments.driver import Driver, Interrupted, Listener
 from allworlds.experiments.executors import Cluster, Executor, Threads
 from allworlds.experiments.reading import Source, as_experiment, read_experiment, shipped
 from allworlds.experiments.store import DESCRIPTION, Store, new_folder, read_description
-from allworlds.experiments.work import code
+from allworlds.experiments.work import code_version
 from allworlds.foundation.errors import InvalidParameter, RunStopped
 from allworlds.foundation.files import exclusive_lock
 from allworlds.foundation.machine import machine, same_kind, versions
@@ -54,7 +54,7 @@ class RunPlan:
             "name": self.experiment.name,
             "question": self.experiment.question,
             "hash": self.hash,
-            "code": code(),
+            "code": code_version(),
             "cells": len(self.cells),
             "source": self.source.name,
             "base": str(self.source.base),
@@ -247,10 +247,10 @@ def _is_known(plan: RunPlan, folder: Path, *, extend: bool, replace: bool, liste
     if replace:
         if "race" not in old:
             raise InvalidParameter(f"'{folder}' holds the experiment {old['name']}; choose another folder with --out")
-        return bool(old["hash"] == plan.hash and old["code"] == code())
-    if old["code"] != code():
+        return bool(old["hash"] == plan.hash and old["code"] == code_version())
+    if old["code"] != code_version():
         raise InvalidParameter(
-            f"'{folder}' was begun with allworlds {old['code']}, this is {code()}; numbers of two versions are not "
+            f"'{folder}' was begun with allworlds {old['code']}, this is {code_version()}; numbers of two versions are not "
             "mixed: go on with that version, or choose another folder with --out"
         )
     if old["hash"] == plan.hash:

@@ -26,7 +26,7 @@ from allworlds.foundation.specs import parse_spec
 from allworlds.graphs.by_name import graph_spec
 from allworlds.learners import LEARNERS as REGISTRY
 from allworlds.reporting.canvas import check_drawing
-from allworlds.reporting.race_report import finding, how_read, write_race_report
+from allworlds.reporting.race_report import finding, describe_graph, write_race_report
 from allworlds.workflows import plain_data
 from allworlds.workflows.experiments import RunPlan, open_run, plan_of, run_plan, stored_plan
 
@@ -227,7 +227,7 @@ def run_race(
     if report:
         check_drawing()
     folder = open_run(out, jobs)
-    listener.on_notice(how_read(race.graph, plan.cache.cover(race.graph)[0]))
+    listener.on_notice(describe_graph(race.graph, plan.cache.cover(race.graph)[0]))
     if (sentence := _what_is_replaced(plan, folder)) is not None:
         listener.on_notice(sentence)
     ended = run_plan(plan, folder, jobs, cluster, replace=True, listener=listener)

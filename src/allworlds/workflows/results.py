@@ -15,7 +15,7 @@ from allworlds.experiments.load import curves_of, final_records, read_cells
 from allworlds.experiments.parts import MEASURES, cells_in, read_part, results_checksum
 from allworlds.experiments.reading import as_experiment
 from allworlds.experiments.store import CellRecord, Store, read_description
-from allworlds.experiments.work import code, play_cell
+from allworlds.experiments.work import code_version, play_cell
 from allworlds.reporting.canvas import check_drawing
 from allworlds.reporting.experiment_answers import ExperimentSummary, answers
 from allworlds.reporting.experiment_report import write_experiment_report
@@ -121,8 +121,8 @@ def verify_results(
     whole = [record for record in done if found.get(record.cell.id) == record.checksum]
     chosen = whole if replay is None else random.Random(seed).sample(whole, min(replay, len(whole)))
     notice = None
-    if description["code"] != code():
-        notice = f"the results are of allworlds {description['code']}, this is {code()}: replays may differ"
+    if description["code"] != code_version():
+        notice = f"the results are of allworlds {description['code']}, this is {code_version()}: replays may differ"
     return Verification(
         cells=len(records),
         done=len(done),
