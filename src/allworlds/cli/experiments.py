@@ -110,15 +110,17 @@ def status(folder: Folder, as_json: AsJson = False) -> None:
 def report(folder: Folder, as_json: AsJson = False) -> None:
     """Answer a run's question: write DIR/report.html, with figures; an experiment may be half finished, a race not."""
     with error_boundary():
-        from allworlds.workflows.results import write_report
+        from allworlds.workflows.race import QUESTION
+        from allworlds.workflows.results import ExperimentReport, write_report
 
         found = write_report(folder)
         if as_json:
             typer.echo(json.dumps(found.to_dict(), allow_nan=False))
             return
-        if found.unfinished is not None:
+        question = found.question if isinstance(found, ExperimentReport) else QUESTION
+        if isinstance(found, ExperimentReport) and found.unfinished is not None:
             typer.echo(found.unfinished, err=True)
-        for line in (found.question, *found.answers, f"report: {found.report}"):
+        for line in (question, *found.answers, f"report: {found.report}"):
             typer.echo(line)
 
 

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 CELL_FORMAT = 2
 """Increase it when the same configuration would give other numbers or other columns."""
+MAX_SEEDS = 1_000_000
+"""The largest number of seeds that a count may ask for."""
 
 
 @dataclass(frozen=True)

@@ -212,7 +212,9 @@ class Cluster:
     def submit(self, bundle: Bundle) -> None:
         """Hand it to the scheduler."""
         cells = [cell.to_dict() for cell in bundle]
-        future = self._ask(self._client.submit, _by_value("play_elsewhere"), code_version(), self._base, cells, pure=False)
+        future = self._ask(
+            self._client.submit, _by_value("play_elsewhere"), code_version(), self._base, cells, pure=False
+        )
         future.add_done_callback(lambda ended: self._done.put(self._read(bundle, ended)))
 
     def collect(self, timeout: float) -> list[Returned]:

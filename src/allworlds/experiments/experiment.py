@@ -33,15 +33,13 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
+from allworlds.experiments.cells import MAX_SEEDS
 from allworlds.foundation.checks import LIMIT
 from allworlds.foundation.errors import InvalidParameter
 from allworlds.foundation.specs import NAME, PATHS, Spec, parse_spec
 from allworlds.graphs.by_name import graph_spec
 from allworlds.learners import LEARNERS
 from allworlds.worlds.by_name import WORLDS
-
-MAX_SEEDS = 1_000_000
-"""The largest number of seeds that a count may ask for."""
 
 
 class _Model(BaseModel):

@@ -114,7 +114,9 @@ def code_version() -> str:
 def play_elsewhere(expected: str, base: str, cells: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
     """Play a bundle on a worker of a cluster; cells and answers (rows, seconds, error) are plain data."""
     if code_version() != expected:
-        raise InvalidParameter(f"this worker has allworlds {code_version()}, the run {expected}; install the same on all")
+        raise InvalidParameter(
+            f"this worker has allworlds {code_version()}, the run {expected}; install the same on all"
+        )
     outcomes = [play_cell(Cell(**cell), _cache_of(base)) for cell in cells]
     return [(one.rows and tuple(one.rows), one.seconds, one.error) for one in outcomes]
 

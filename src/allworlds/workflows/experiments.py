@@ -19,6 +19,7 @@ from allworlds.experiments.executors import Cluster, Executor, Threads
 from allworlds.experiments.reading import Source, as_experiment, read_experiment, shipped
 from allworlds.experiments.store import DESCRIPTION, Store, new_folder, read_description
 from allworlds.experiments.work import code_version
+from allworlds.foundation.checks import whole
 from allworlds.foundation.errors import InvalidParameter, RunStopped
 from allworlds.foundation.files import exclusive_lock
 from allworlds.foundation.machine import machine, same_kind, versions
@@ -44,7 +45,7 @@ class RunPlan:
 
     @property
     def hash(self) -> str:
-        """Of the configuration and the cells: equal for equal files, whatever their comments and layout."""
+        """A hash of the configuration and the cells: equal for equal files, whatever their comments and layout."""
         parts = [self.experiment.model_dump(mode="json"), [cell.id for cell in self.cells]]
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
@@ -91,7 +92,7 @@ class RunSummary:
     seconds: float
     """How long this start took; cells finished earlier cost nothing."""
     checksum: str
-    """Of all finished results."""
+    """The checksum of all finished results."""
 
     @property
     def complete(self) -> bool:
@@ -180,10 +181,12 @@ def run_plan(
     fail_fast: bool = False,
     listener: Listener | None = None,
 ) -> RunSummary:
-    """Play the cells of a plan that are not finished in ``out``; ``replace``: also where another race was before."""
+    """Play the cells of a plan that are not finished in ``out``; with ``replace``, also where another race was."""
     started = time.perf_counter()
     listener = listener or Listener()
-    folder = open_run(out, jobs)
+    if jobs is not None:
+        whole("jobs", jobs)
+    folder = new_folder(out)
     try:
         with exclusive_lock(folder):
             known = _is_known(plan, folder, extend=extend, replace=replace, listener=listener)
@@ -214,13 +217,6 @@ def run_plan(
     )
 
 
-def open_run(out: str | Path, jobs: int | None) -> Path:
-    """The folder of a run, made if need be; raises unless it can be written and ``jobs`` counts threads."""
-    if jobs is not None and (isinstance(jobs, bool) or jobs < 1):
-        raise InvalidParameter(f"jobs is {jobs!r}; expected a number of threads, at least 1")
-    return new_folder(out)
-
-
 def _work(
     store: Store, executor: Executor, todo: list[Cell], total: int, listener: Listener, *, fail_fast: bool
 ) -> None:
@@ -238,7 +234,7 @@ def _work(
 
 
 def _is_known(plan: RunPlan, folder: Path, *, extend: bool, replace: bool, listener: Listener) -> bool:
-    """Whether the folder holds this very configuration; raises where it holds one that must not be changed."""
+    """Whether the folder's description is that of this plan; raise InvalidParameter if its cells must not change."""
     if not (folder / DESCRIPTION).exists():
         return False
     old = read_description(folder)
@@ -262,6 +258,8 @@ def _is_known(plan: RunPlan, folder: Path, *, extend: bool, replace: bool, liste
             f"'{folder}' holds another experiment: {gone} of its {len(before)} cells are not in {plan.source.name} as "
             "it is now; put the file back, or choose another folder with --out"
         )
+    if not new:  # only words have changed
+        return False
     if not extend:
         raise InvalidParameter(
             f"{plan.source.name} has changed since '{folder}' was begun ({new} new cells); --extend adds what is new "
