@@ -19,6 +19,7 @@ from allworlds.cli.terminal import plain_lines
 from allworlds.experiments import work
 from allworlds.graphs.by_name import GRAPHS
 from allworlds.learners import LEARNERS
+from allworlds.workflows.race import Race, full_race
 from allworlds.workflows.results import read_status
 from allworlds.worlds.by_name import WORLDS
 
@@ -263,6 +264,14 @@ def test_bad_requests_get_one_sentence_on_stderr_and_exit_code_2(arguments, sent
     assert result.stderr.count("\n") == 1
     assert result.stdout == ""
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_help_shows_the_defaults_of_a_race():
+    words = " ".join(run("race", "--help", columns=200).stdout.split())
+    for value in (Race.graph, Race.horizon, Race.seeds):
+        assert f"[default: ({value})]" in words
+    assert (len(Race.worlds), len(Race.learners)) == (4, 6)
+    assert f"{full_race()['horizon']} rounds" in words
 
 
 @pytest.mark.parametrize("option", [["--horizon", "0"], ["--seeds", "none"], ["--jobs", "0"]])

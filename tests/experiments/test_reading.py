@@ -133,7 +133,7 @@ def test_a_change_that_means_nothing_is_an_error(tmp_path, change, sentence):
 def test_a_counted_member_of_a_list_can_be_set_and_changes_are_a_list(tmp_path):
     path = write(tmp_path, HEAD + GRID)
     assert read_experiment(path, ["grid.0.horizons.0=5"])[0].grid[0].horizons == [5]
-    with pytest.raises(InvalidParameter, match="changes is 'grid.seeds=1'; expected a list"):
+    with pytest.raises(InvalidParameter, match=r"changes is 'grid\.seeds=1'; expected a list"):
         read_experiment(path, "grid.seeds=1")
 
 

@@ -323,3 +323,11 @@ def test_results_of_another_version_are_not_mixed_with_ours(run, monkeypatch):
     monkeypatch.setattr(workflow_module, "code_version", lambda: "9.9.9+abc")
     with pytest.raises(InvalidParameter, match=r"was begun with allworlds 0\.1\.0\+.*, this is 9\.9\.9"):
         run_experiment(file, folder)
+
+
+def test_other_words_in_the_file_are_taken_over_and_block_nothing(run):
+    file, folder, checksum = run
+    text = file.read_text(encoding="utf-8")
+    file.write_text('about = "Now with words."\n' + text, encoding="utf-8")
+    assert resume_experiment(folder).checksum == checksum
+    assert read_description(folder)["configuration"]["about"] == "Now with words."

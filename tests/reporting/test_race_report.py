@@ -169,7 +169,8 @@ def test_the_finding_is_honest_whoever_wins(told):
 def test_the_finding_does_not_contradict_itself_where_ratios_are_equal_as_printed(told):
     summary = told[0].summary
     near = finding(with_ratios(summary, ("ucb-n", 1.0), ("tsallis-shannon", 1.003)))
-    assert near.startswith("tsallis-shannon has the least regret in all 4 worlds of this race, within half a per cent.")
+    assert near.startswith("tsallis-shannon has the least regret in ")
+    assert ", within half a per cent. " in near
     for ratios in ((1.0, 1.003), (1.0, 1.0), (1.2, 1.2)):
         said = finding(with_ratios(summary, ("ucb-n", ratios[0]), ("tsallis-shannon", ratios[1])))
         assert said.endswith("ucb-n is as good as tsallis-shannon by this measure.")
@@ -179,7 +180,9 @@ def test_the_finding_does_not_contradict_itself_where_ratios_are_equal_as_printe
 def test_the_finding_is_about_learners_that_compete(told):
     summary = replace(told[0].summary, ours="hedge")
     rows = WorstRatio("ucb-n", 1.0, RACE.worlds[0], True), WorstRatio("hedge", 0.4, RACE.worlds[0], False)
-    assert finding(replace(summary, ratios=rows)) == "ucb-n has the least regret in all 4 worlds of this race."
+    said = finding(replace(summary, ratios=rows))
+    assert said.startswith("ucb-n has the least regret in ")
+    assert "other learner" not in said
 
 
 def test_the_cost_of_the_papers_constants_is_the_measured_one(told):

@@ -102,7 +102,7 @@ def _print_result(result: RaceResult) -> None:
     from rich.text import Text
 
     from allworlds.reporting.page import counted
-    from allworlds.reporting.race_report import NO_RATIO, finding, describe_graph
+    from allworlds.reporting.race_report import NO_RATIO, describe_graph, finding
 
     screen = Console(highlight=False)
     for spec in result.race.worlds:

@@ -77,7 +77,8 @@ def make_page(summary: RaceSummary, svgs: dict[str, str]) -> str:
     graph, cover = summary.graph, summary.cover
     where = (
         f"{counted(len(summary.learners), 'learner')}, {counted(len(summary.worlds), 'world')}, "
-        f"{counted(summary.horizon, 'round')}, {counted(len(summary.seeds), 'seed')}; graph {describe_graph(graph, cover)}"
+        f"{counted(summary.horizon, 'round')}, {counted(len(summary.seeds), 'seed')}; "
+        f"graph {describe_graph(graph, cover)}"
     )
     parts = [
         "<h1>The race: who is good in every world?</h1>",

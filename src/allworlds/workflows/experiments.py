@@ -246,8 +246,8 @@ def _is_known(plan: RunPlan, folder: Path, *, extend: bool, replace: bool, liste
         return bool(old["hash"] == plan.hash and old["code"] == code_version())
     if old["code"] != code_version():
         raise InvalidParameter(
-            f"'{folder}' was begun with allworlds {old['code']}, this is {code_version()}; numbers of two versions are not "
-            "mixed: go on with that version, or choose another folder with --out"
+            f"'{folder}' was begun with allworlds {old['code']}, this is {code_version()}; numbers of two versions are "
+            "not mixed: go on with that version, or choose another folder with --out"
         )
     if old["hash"] == plan.hash:
         return True

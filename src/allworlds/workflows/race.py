@@ -25,7 +25,7 @@ from allworlds.foundation.files import write_atomic
 from allworlds.graphs.by_name import graph_spec
 from allworlds.learners import LEARNERS
 from allworlds.reporting.canvas import check_drawing
-from allworlds.reporting.race_report import finding, describe_graph, write_race_report
+from allworlds.reporting.race_report import describe_graph, finding, write_race_report
 from allworlds.workflows import machine_line, plain_data
 from allworlds.workflows.experiments import RunPlan, plan_of, run_plan, stored_plan
 from allworlds.worlds.by_name import WORLDS
