@@ -189,9 +189,8 @@ def finding(summary: RaceSummary) -> str:
     worlds += " of this race" if every else " of this race that have ratios"
     mine = round(ours.ratio, 2)
     if mine <= 1.0:
-        first = (
-            f"{ours.learner} has the least regret in {worlds}{', within half a per cent' if ours.ratio > 1 else ''}."
-        )
+        nearly = ", within half a per cent" if ours.ratio > 1.0 else ""
+        first = f"{ours.learner} has the least regret in {worlds}{nearly}."
     else:
         first = (
             f"In {worlds}, {ours.learner} has at most {mine:.2f} times the regret of the best "

@@ -172,20 +172,9 @@ class ExperimentReport:
     summary: ExperimentSummary
 
     @property
-    def question(self) -> str:
-        """The question of the experiment."""
-        return self.summary.question
-
-    @property
     def answers(self) -> list[str]:
         """The answer in a sentence or a few."""
         return answers(self.summary)
-
-    @property
-    def unfinished(self) -> str | None:
-        """How many cells are finished and how many failed; None if all are finished."""
-        done, total, failed = self.summary.done, self.summary.total, len(self.summary.failures)
-        return None if done == total else f"{done} of {total} cells are finished, {failed} failed"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON; a number that JSON cannot write is None."""
