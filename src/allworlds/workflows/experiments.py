@@ -146,7 +146,7 @@ def run_experiment(
     True
     """
     plan = make_plan(name, changes)
-    folder = Path(out or Path("results") / plan.experiment.name)
+    folder = open_run(out or Path("results") / plan.experiment.name, jobs)
     return run_plan(plan, folder, jobs, cluster, extend=extend, fail_fast=fail_fast, listener=listener)
 
 
@@ -167,12 +167,12 @@ def resume_experiment(
     source = plan.source
     if plan.race is None and (source.name in shipped() or Path(source.name).is_file()):
         plan = plan_of(read_experiment(source.name, source.changes)[0], source)
-    return run_plan(plan, Path(folder), jobs, cluster, extend=extend, fail_fast=fail_fast, listener=listener)
+    return run_plan(plan, open_run(folder, jobs), jobs, cluster, extend=extend, fail_fast=fail_fast, listener=listener)
 
 
 def run_plan(
     plan: RunPlan,
-    out: Path,
+    folder: Path,
     jobs: int | None = None,
     cluster: str | None = None,
     *,
@@ -181,12 +181,9 @@ def run_plan(
     fail_fast: bool = False,
     listener: Listener | None = None,
 ) -> RunSummary:
-    """Play the cells of a plan that are not finished in ``out``; with ``replace``, also where another race was."""
+    """Play the cells of a plan that are not finished in the open ``folder``; with ``replace``, over another race."""
     started = time.perf_counter()
     listener = listener or Listener()
-    if jobs is not None:
-        whole("jobs", jobs)
-    folder = new_folder(out)
     try:
         with exclusive_lock(folder):
             known = _is_known(plan, folder, extend=extend, replace=replace, listener=listener)
@@ -215,6 +212,13 @@ def run_plan(
         seconds=time.perf_counter() - started,
         checksum=checksum,
     )
+
+
+def open_run(out: str | Path, jobs: int | None) -> Path:
+    """The folder of a run, made if need be; raise InvalidParameter if it is not writable or ``jobs`` is not a count."""
+    if jobs is not None:
+        whole("jobs", jobs)
+    return new_folder(out)
 
 
 def _work(

@@ -27,7 +27,7 @@ from allworlds.learners import LEARNERS
 from allworlds.reporting.canvas import check_drawing
 from allworlds.reporting.race_report import describe_graph, finding, write_race_report
 from allworlds.workflows import machine_line, plain_data
-from allworlds.workflows.experiments import RunPlan, plan_of, run_plan, stored_plan
+from allworlds.workflows.experiments import RunPlan, open_run, plan_of, run_plan, stored_plan
 from allworlds.worlds.by_name import WORLDS
 
 DEFAULT_WORLDS = (
@@ -213,9 +213,10 @@ def run_race(
     """
     listener = listener or Listener()
     race = Race(graph, worlds, learners, horizon, seeds, first_seed)
-    plan, folder = race.plan(), Path(out)
+    plan = race.plan()
     if report:
         check_drawing()
+    folder = open_run(out, jobs)
     listener.on_notice(describe_graph(race.graph, plan.cache.cover(race.graph)[0]))
     if (sentence := _what_is_replaced(plan, folder)) is not None:
         listener.on_notice(sentence)
