@@ -165,7 +165,7 @@ def test_report_of_a_run_without_a_finished_cell_says_so(file, tmp_path):
         store.add(plan.cells)
     result = run("report", tmp_path / "out")
     assert result.exit_code == 0
-    assert result.stderr == "0 of 12 cells are finished, 0 failed\n"
+    assert result.stderr == "0 of 12 cells are finished, 12 to go\n"
     assert "No cell is finished yet, so there is no answer." in result.stdout
     assert "0 of 12 cells are finished, 12 to go" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
 

@@ -19,6 +19,7 @@ from allworlds.cli.terminal import plain_lines
 from allworlds.experiments import work
 from allworlds.graphs.by_name import GRAPHS
 from allworlds.learners.by_name import LEARNERS
+from allworlds.workflows.race import Race, full_race
 from allworlds.workflows.results import read_status
 from allworlds.worlds.by_name import WORLDS
 
@@ -229,14 +230,6 @@ def test_without_ratios_the_terminal_says_why_and_prints_no_headline(tmp_path):
     assert "1 run of 1 round on" in result.stdout
 
 
-def test_the_help_counts_the_cells_of_the_full_race_and_names_the_lists():
-    from allworlds.workflows.race import Race, full_race
-
-    text = " ".join(run("race", "--help", columns=300).stdout.split())
-    assert f"{len(Race(**full_race()).plan().cells)} cells" in text
-    assert "allworlds graphs" in text
-
-
 def test_the_report_is_written_and_its_path_printed(tmp_path):
     result = run("race", *TINY, "--out", str(tmp_path), columns=300)
     assert result.exit_code == 0
@@ -263,6 +256,15 @@ def test_bad_requests_get_one_sentence_on_stderr_and_exit_code_2(arguments, sent
     assert result.stderr.count("\n") == 1
     assert result.stdout == ""
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_help_shows_the_defaults_of_a_race():
+    words = " ".join(run("race", "--help", columns=200).stdout.split())
+    for value in (Race.graph, Race.horizon, Race.seeds):
+        assert f"[default: ({value})]" in words
+    assert (len(Race.worlds), len(Race.learners)) == (4, 6)
+    assert f"{full_race()['horizon']} rounds" in words
+    assert "allworlds graphs" in words
 
 
 @pytest.mark.parametrize("option", [["--horizon", "0"], ["--seeds", "none"], ["--jobs", "0"]])

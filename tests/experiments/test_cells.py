@@ -95,7 +95,9 @@ def test_masses_are_recorded_only_on_request_and_make_another_cell(tmp_path):
     ("change", "sentence"),
     [
         ('grid.graphs="bandit:x"', "grid.0: 'bandit:x' gives n as 'x'"),
-        ('grid.learners="ucb"', "grid.0: there is no learner 'ucb'; the nearest are ucb-n"),
+        ('grid.graphs="file"', "grid.0: 'file' lacks path; expected graphs such as"),
+        ('grid.graphs="cover"', "grid.0: 'cover' lacks path; expected graphs such as"),
+        ('grid.worlds="recorded"', "grid.0: 'recorded' lacks path; expected worlds such as"),
         ('grid.worlds="stochastic:gapp=1"', "there is no option of stochastic: 'gapp'"),
         ('grid.worlds="recorded:my.csv"', "'recorded:my.csv' has 2 rounds, but the horizon is 200"),
         (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 
 import pytest
@@ -92,6 +93,19 @@ def test_a_cell_whose_workers_die_is_found_among_its_neighbours_and_given_up(pla
     assert drive(plan, tmp_path / "out", executor) == {"done": 11, "failed": 1}
     assert executor.bundles == [12] + [1] * 13
     assert executor.begun[guilty] == 3  # in its bundle, then alone, twice
+
+
+def test_the_clock_of_the_speed_starts_with_the_first_cell_and_not_with_compilation(plan, tmp_path):
+    heard = []
+    with Store(new_folder(tmp_path / "out")) as store:
+        store.add(plan.cells)
+        driver = Driver(store, Fake(plan.cache), Listener(on_progress=heard.append), len(plan.cells), 0)
+        time.sleep(0.3)  # as compilation takes its time
+        began = time.monotonic()
+        driver.run(plan.cells)
+        took = time.monotonic() - began
+    rounds = sum(cell.horizon for cell in plan.cells)
+    assert heard[-1].rounds_per_second >= rounds / took
 
 
 def test_bundles_hold_about_as_much_work_as_the_executor_wants(plan, tmp_path):

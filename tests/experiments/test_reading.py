@@ -44,6 +44,8 @@ def test_a_file_is_read_with_single_values_for_lists_and_a_count_for_seeds(tmp_p
     ("written", "spec", "label"),
     [
         ('"stochastic:gap=0.25"', "stochastic:gap=0.25", "stochastic:gap=0.25"),
+        ('"corrupted:gap=0.25,budget=1e3"', "corrupted:budget=1000,gap=0.25", None),
+        ('"corrupted:flip,20"', "corrupted:attack=flip,budget=20", None),
         ('{name = "stochastic", gap = 0.25}', "stochastic:gap=0.25", "stochastic:gap=0.25"),
         ('{name = "stochastic", means = [0.25, 0.5, 0.5]}', "stochastic:means=0.25/0.5/0.5", None),
         ('{name = "corrupted", budget = 10, label = "C = 10"}', "corrupted:budget=10", "C = 10"),
@@ -112,11 +114,27 @@ def test_set_changes_one_grid_or_all_and_takes_toml_values(tmp_path):
         ("name=mine", "'mine' is not a TOML value"),
         ("grid.5.seeds=1", "there is no number 5; there are 1, from 0"),
         ("grid.sedes=1", "there is no key 'sedes'; the nearest are seeds"),
-        ("name.first=1", "name is 'mine', which has nothing inside"),
+        ("name.first=1", "'mine' has no keys; expected the name of a table or of a list"),
+        ("grid.worlds.gap=0.1", "'stochastic' has no keys"),
+        ("grid.worlds.gap.low=0.1", "'stochastic' has no keys"),
+        ("grid.0.horizons.1=5", "there is no number 1; there are 1, from 0"),
+        (f"grid.0.horizons.0={2**62}", "grid.0.horizons.0: got 4611686018427387904; expected less than"),
+        (f"grid.seeds=[{2**62}]", "grid.0.seeds.0: got 4611686018427387904; expected less than"),
+        ("grid.seeds=1_000_000_000_000", "expected a number of seeds, at most 1000000, or a list of them"),
+        ('grid.graphs="my.txt"', "'my.txt' looks like a path; file:my.txt reads a graph from a file"),
+        ('grid.learners="ucb"', "grid.0.learners.0: there is no learner 'ucb'; the nearest are ucb-n"),
+        ('grid.graphs={name="file", path="a.txt", foo=3}', "names a file; expected a name, a path and at most a label"),
     ],
 )
-def test_a_change_that_means_nothing_is_refused(tmp_path, change, sentence):
+def test_a_change_that_means_nothing_is_an_error(tmp_path, change, sentence):
     assert sentence in refusal(tmp_path, HEAD + GRID, change)
+
+
+def test_a_counted_member_of_a_list_can_be_set_and_changes_are_a_list(tmp_path):
+    path = write(tmp_path, HEAD + GRID)
+    assert read_experiment(path, ["grid.0.horizons.0=5"])[0].grid[0].horizons == [5]
+    with pytest.raises(InvalidParameter, match=r"changes is 'grid\.seeds=1'; expected a list"):
+        read_experiment(path, "grid.seeds=1")
 
 
 def test_an_unknown_id_gets_the_nearest_and_a_missing_file_a_sentence(tmp_path):

@@ -37,8 +37,8 @@ def plan(tmp_path):
 def run(tmp_path, monkeypatch):
     """A finished run, all of it in one part however slow the machine is: its file, its folder and its checksum."""
     file = write_file(tmp_path)
-    monkeypatch.setattr(driver_module, "SHORTEST", math.inf)
-    monkeypatch.setattr(driver_module, "LONGEST", math.inf)
+    monkeypatch.setattr(driver_module, "KEEP_FIRST", math.inf)
+    monkeypatch.setattr(driver_module, "KEEP_LATER", math.inf)
     return file, tmp_path / "out", run_experiment(file, tmp_path / "out").checksum
 
 
@@ -128,7 +128,7 @@ def test_a_kill_while_a_part_is_written_leaves_no_part(plan, tmp_path, monkeypat
 
 def test_what_is_not_of_this_run_is_not_taken_over_and_not_touched(plan, tmp_path, monkeypatch):
     folder = new_folder(tmp_path / "out")
-    monkeypatch.setattr(parts_module, "code", lambda: "0.0.1+abc")
+    monkeypatch.setattr(parts_module, "code_version", lambda: "0.0.1+abc")
     parts_module.write_part(folder / "parts", [play_cell(plan.cells[0], plan.cache)])
     monkeypatch.undo()
     (folder / "parts" / "thesis.docx").write_bytes(b"years of work")
@@ -161,7 +161,7 @@ def test_damaged_and_missing_parts_are_noticed_said_and_done_again(run, harm):
 
 def test_rows_of_other_code_are_done_again_even_if_the_description_is_lost(run, monkeypatch):
     file, folder, checksum = run
-    monkeypatch.setattr(parts_module, "code", lambda: "0.0.9+of another day")
+    monkeypatch.setattr(parts_module, "code_version", lambda: "0.0.9+of another day")
     (part,) = (folder / "parts").iterdir()
     part.unlink()
     again(file, folder)  # the same rows, said to be of other code
@@ -320,6 +320,14 @@ def test_a_table_of_losses_that_has_changed_since_is_refused_even_with_extend(tm
 
 def test_results_of_another_version_are_not_mixed_with_ours(run, monkeypatch):
     file, folder, _ = run
-    monkeypatch.setattr(workflow_module, "code", lambda: "9.9.9+abc")
+    monkeypatch.setattr(workflow_module, "code_version", lambda: "9.9.9+abc")
     with pytest.raises(InvalidParameter, match=r"was begun with allworlds 0\.1\.0\+.*, this is 9\.9\.9"):
         run_experiment(file, folder)
+
+
+def test_other_words_in_the_file_are_taken_over_and_block_nothing(run):
+    file, folder, checksum = run
+    text = file.read_text(encoding="utf-8")
+    file.write_text('about = "Now with words."\n' + text, encoding="utf-8")
+    assert resume_experiment(folder).checksum == checksum
+    assert read_description(folder)["configuration"]["about"] == "Now with words."

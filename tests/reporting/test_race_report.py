@@ -16,7 +16,7 @@ from allworlds.ftrl import sharp_alpha
 from allworlds.reporting.canvas import learner_styles, spread
 from allworlds.reporting.page import number
 from allworlds.reporting.race_figures import headline_figure, mass_figure, regret_figure, short_titles, title_of
-from allworlds.reporting.race_report import draw_figures, finding, make_page
+from allworlds.reporting.race_report import about_world, draw_figures, finding, make_page, why_the_paper_is_slow
 from allworlds.workflows.race import Race, run_race
 from html_pages import Page, assert_stands_alone
 
@@ -159,11 +159,45 @@ def test_the_finding_is_honest_whoever_wins(told):
     summary = told[0].summary
     ahead = finding(with_ratios(summary, ("tsallis-shannon", 1.2), ("ucb-n", 4.0)))
     assert "at most 1.20 times" in ahead
-    assert "at least 4.0 times the regret of the best" in ahead
+    assert "Every other learner reaches at least 4.00 times the best regret in some world; the next one is" in ahead
     behind = finding(with_ratios(summary, ("ucb-n", 1.1), ("tsallis-shannon", 3.3)))
     assert "at most 3.30 times" in behind
-    assert "ucb-n does better: at most 1.10 times" in behind
+    assert "ucb-n does better: at most 1.10 times (most in stochastic)" in behind
     assert "least regret" in finding(with_ratios(summary, ("tsallis-shannon", 1.0), ("ucb-n", 4.0)))
+
+
+def test_the_finding_does_not_contradict_itself_where_ratios_are_equal_as_printed(told):
+    summary = told[0].summary
+    near = finding(with_ratios(summary, ("ucb-n", 1.0), ("tsallis-shannon", 1.003)))
+    assert near.startswith("tsallis-shannon has the least regret in ")
+    assert ", within half a per cent. " in near
+    for ratios in ((1.0, 1.003), (1.0, 1.0), (1.2, 1.2)):
+        said = finding(with_ratios(summary, ("ucb-n", ratios[0]), ("tsallis-shannon", ratios[1])))
+        assert said.endswith("ucb-n is as good as tsallis-shannon by this measure.")
+        assert "better" not in said
+
+
+def test_the_finding_is_about_learners_that_compete(told):
+    summary = replace(told[0].summary, ours="hedge")
+    rows = WorstRatio("ucb-n", 1.0, RACE.worlds[0], True), WorstRatio("hedge", 0.4, RACE.worlds[0], False)
+    said = finding(replace(summary, ratios=rows))
+    assert said.startswith("ucb-n has the least regret in ")
+    assert "other learner" not in said
+
+
+def test_the_cost_of_the_papers_constants_is_the_measured_one(told):
+    summary = told[0].summary
+    said = why_the_paper_is_slow(summary)
+    assert "times smaller than in the practical setting" in said
+    assert "uniform" not in said
+    assert {row.learner for row in summary.standings} >= {"tsallis-shannon-paper", "ucb-n"}
+    doubled = tuple(
+        replace(row, learner="uniform", regret=row.regret._replace(mean=2.0 * row.regret.mean))
+        for row in summary.standings
+        if row.learner == "tsallis-shannon-paper"
+    )
+    beside = why_the_paper_is_slow(replace(summary, standings=summary.standings + doubled))
+    assert "In this race it has 0.50 to 0.50 times the regret of uniform play." in beside
 
 
 def test_the_finding_counts_only_worlds_that_have_ratios(told):
@@ -230,6 +264,13 @@ def test_spread_names_keep_their_order_and_their_distance_and_stay_below_the_top
     assert np.diff(low).min() >= 0.06 - 1e-9
     assert low[0] >= 0.0
     assert low[-1] <= 1.0
+
+
+def test_worlds_written_by_place_are_described_as_they_are(told):
+    written = Race("bandit:3", ("corrupted:flip,1000", "stochastic:0.1", "stochastic:0.2"), ("ucb-n",)).worlds
+    assert list(short_titles(written).values()) == ["corrupted", "stochastic, gap 0.1", "stochastic, gap 0.2"]
+    rows = tuple(replace(row, world=written[0]) for row in told[0].summary.standings)
+    assert "are turned round" in about_world(replace(told[0].summary, standings=rows), written[0])
 
 
 def test_titles_tell_worlds_apart():

@@ -192,7 +192,7 @@ def test_a_cell_that_kills_every_worker_is_given_up_and_the_others_are_finished(
 OLD = """
 from allworlds.experiments import work
 
-work.code = lambda: "0.0.1+old"
+work.code_version = lambda: "0.0.1+old"
 """
 
 

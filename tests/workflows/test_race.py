@@ -13,10 +13,10 @@ import allworlds as aw
 from allworlds.experiments import parts, work
 from allworlds.experiments.driver import Interrupted, Listener
 from allworlds.experiments.load import read_cells
-from allworlds.foundation.errors import AllWorldsError
+from allworlds.foundation.errors import AllWorldsError, CellsFailed
 from allworlds.learners.by_name import LEARNERS
 from allworlds.workflows import experiments
-from allworlds.workflows.race import CellsFailed, Race, full_race, run_race
+from allworlds.workflows.race import Race, full_race, report_race, run_race
 from allworlds.workflows.results import read_status, verify_results, write_report
 from experiment_runs import write_file
 
@@ -158,7 +158,7 @@ def test_more_seeds_or_another_race_in_the_folder_play_only_new_cells_and_lose_n
 def test_results_of_another_version_are_played_again(tmp_path, monkeypatch):
     first = without_timing(run_race(**TINY, out=tmp_path, report=False))
     for module in (work, experiments, parts):
-        monkeypatch.setattr(module, "code", lambda: "9.9.9+abc")
+        monkeypatch.setattr(module, "code_version", lambda: "9.9.9+abc")
     played = played_in(monkeypatch)
     assert without_timing(run_race(**TINY, out=tmp_path, report=False)) == first
     assert len(played) == 2
@@ -168,6 +168,8 @@ def test_a_folder_with_an_experiment_is_left_alone(tmp_path):
     aw.run_experiment(write_file(tmp_path), tmp_path / "out")
     with pytest.raises(AllWorldsError, match="holds the experiment small; choose another folder with --out"):
         run_race(**TINY, out=tmp_path / "out", report=False)
+    with pytest.raises(AllWorldsError, match="holds the experiment small; expected the folder of a race"):
+        report_race(tmp_path / "out")
     run_race(**TINY, out=tmp_path / "race", report=False)
     with pytest.raises(AllWorldsError, match="holds another experiment: 2 of its 2 cells are not in"):
         aw.run_experiment(tmp_path / "small.toml", tmp_path / "race")
@@ -192,6 +194,21 @@ def test_the_report_can_be_written_again_from_the_folder(small, tmp_path):
     before = (tmp_path / "report.html").read_bytes()
     assert write_report(tmp_path).ratios[0].learner == "ucb-n"
     assert (tmp_path / "report.html").read_bytes() == before
+
+
+def test_a_report_written_again_keeps_the_timing_the_machine_and_the_versions_of_the_run(tmp_path, monkeypatch):
+    run_race(**TINY, out=tmp_path, jobs=2)
+    result, description = tmp_path / "result.json", tmp_path / "experiment.json"
+    before = json.loads(result.read_text())
+    assert before["timing"]["seconds"] > 0.0
+    described = json.loads(description.read_text())
+    described |= {"machine": {"system": "Other", "cores": 64, "simd": []}, "versions": {"numba": "0.0.1"}}
+    description.write_text(json.dumps(described))
+    again = report_race(tmp_path).to_dict()
+    assert again["timing"] == before["timing"]
+    assert (again["machine"], again["versions"]) == ("system Other, cores 64", {"numba": "0.0.1"})
+    result.unlink()
+    assert report_race(tmp_path).to_dict()["timing"] == {"jobs": None, "seconds": None}
 
 
 @pytest.mark.parametrize(
@@ -279,9 +296,13 @@ def test_progress_counts_to_the_end_and_notices_say_that_it_compiles(tmp_path):
         ({"worlds": ("stochastic:means=0.1/0.2",)}, "has 2 arms; expected 3, as many as the graph has"),
         ({"worlds": ()}, "worlds is .*; expected a list"),
         ({"worlds": "stochastic"}, "worlds is 'stochastic'; expected a list"),
-        ({"horizon": 0}, "horizon is 0; expected a whole number of at least 1"),
-        ({"seeds": True}, "seeds is True; expected a whole number"),
-        ({"jobs": 0}, "jobs is 0; expected a number of threads, at least 1"),
+        ({"worlds": 5}, "worlds is 5; expected a list"),
+        ({"horizon": 0}, "horizon is 0; expected an integer of at least 1"),
+        ({"seeds": True}, "seeds is True; expected an integer"),
+        ({"seeds": 10**12}, "seeds is 1000000000000; expected an integer from 1 to 1000000"),
+        ({"first_seed": 2**62}, "first_seed is 4611686018427387904; expected an integer below 2"),
+        ({"jobs": 0}, "jobs is 0; expected an integer of at least 1"),
+        ({"jobs": "two"}, "jobs is 'two'; expected an integer of at least 1"),
     ],
 )
 def test_what_does_not_fit_is_refused_before_anything_runs(tmp_path, monkeypatch, change, sentence):
@@ -320,8 +341,14 @@ def test_the_full_race_has_every_learner_every_kind_of_world_and_every_attack():
 
 
 def test_the_default_race_can_be_planned():
-    assert len(Race().plan().cells) == 4 * 6 * 10
+    assert len(Race().plan().cells) == 4 * 6 * 20
     assert Race().ours == "tsallis-shannon"
+
+
+def test_two_spellings_of_a_learner_or_a_world_are_one():
+    race = Race("bandit:3", ("stochastic:0.25", "stochastic:gap=0.25"), ("ucb-n:0.5", "ucb-n:width=0.5"), seeds=1)
+    assert (race.worlds, race.learners) == (("stochastic:gap=0.25",), ("ucb-n:width=0.5",))
+    assert len(race.plan().cells) == 1
 
 
 def test_the_command_repeats_the_race():

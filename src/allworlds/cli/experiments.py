@@ -110,15 +110,20 @@ def status(folder: Folder, as_json: AsJson = False) -> None:
 def report(folder: Folder, as_json: AsJson = False) -> None:
     """Answer a run's question: write DIR/report.html, with figures; an experiment may be half finished, a race not."""
     with error_boundary():
-        from allworlds.workflows.results import write_report
+        from allworlds.reporting.experiment_answers import how_much
+        from allworlds.workflows.race import QUESTION
+        from allworlds.workflows.results import ExperimentReport, write_report
 
         found = write_report(folder)
         if as_json:
             typer.echo(json.dumps(found.to_dict(), allow_nan=False))
             return
-        if found.unfinished is not None:
-            typer.echo(found.unfinished, err=True)
-        for line in (found.question, *found.answers, f"report: {found.report}"):
+        question = QUESTION
+        if isinstance(found, ExperimentReport):
+            question = found.summary.question
+            if found.summary.done < found.summary.total:
+                typer.echo(how_much(found.summary), err=True)
+        for line in (question, *found.answers, f"report: {found.report}"):
             typer.echo(line)
 
 
@@ -202,7 +207,7 @@ def _end(event: str, sentence: str, exit_code: int, *, as_json: bool, **facts: o
 
 @contextmanager
 def listening(*, as_json: bool = False) -> Iterator[Listener]:
-    """A bar or plain lines on stderr for people, or JSON lines on stdout for machines."""
+    """A listener that shows a bar or plain lines on stderr, or with ``as_json`` prints events on stdout."""
     from allworlds.experiments.driver import Listener
     from allworlds.experiments.work import Outcome
 

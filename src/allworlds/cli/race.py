@@ -12,7 +12,7 @@ import typer
 
 from allworlds.cli.experiments import Address, Jobs, listening
 from allworlds.cli.terminal import error_boundary
-from allworlds.foundation.errors import InvalidParameter
+from allworlds.foundation.errors import CellsFailed, InvalidParameter, RunStopped
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from allworlds.workflows.race import RaceResult
 
 Several = list[str] | None
-FULL = "Every learner, every kind of world, 100000 rounds, 20 seeds: 3900 cells, about an hour on two cores."
+FULL = "Every learner, every kind of world, 100000 rounds; about an hour on two cores."
 
 
 def race(
@@ -44,7 +44,7 @@ def race(
         Several, typer.Option(help="A learner; repeat for several.", show_default="six of them", metavar="SPEC")
     ] = None,
     horizon: Annotated[int | None, typer.Option(min=1, help="Rounds of a run.", show_default="30000")] = None,
-    seeds: Annotated[int | None, typer.Option(min=1, help="Runs of a learner in a world.", show_default="10")] = None,
+    seeds: Annotated[int | None, typer.Option(min=1, help="Runs of a learner in a world.", show_default="20")] = None,
     first_seed: Annotated[int, typer.Option(min=0, help="The first of the seeds.")] = 0,
     out: Annotated[Path, typer.Option(help="Folder of the report and of all finished cells.")] = Path("race"),
     jobs: Jobs = None,
@@ -64,8 +64,7 @@ def race(
     """
     with error_boundary():
         from allworlds.experiments.driver import Interrupted
-        from allworlds.foundation.errors import RunStopped
-        from allworlds.workflows.race import CellsFailed, full_race, run_race
+        from allworlds.workflows.race import full_race, run_race
 
         if cover is not None and graph is not None:
             raise InvalidParameter(f"'{cover}' has a graph of its own; give --cover or --graph, not both")
@@ -103,7 +102,7 @@ def _print_result(result: RaceResult) -> None:
     from rich.text import Text
 
     from allworlds.reporting.page import counted
-    from allworlds.reporting.race_report import NO_RATIO, finding, how_read
+    from allworlds.reporting.race_report import NO_RATIO, describe_graph, finding
 
     screen = Console(highlight=False)
     for spec in result.race.worlds:
@@ -120,7 +119,7 @@ def _print_result(result: RaceResult) -> None:
         screen.print(Text(finding(summary)))
     runs = len(result.standings) * len(summary.seeds)
     played = f"{counted(runs, 'run')} of {counted(summary.horizon, 'round')}"
-    screen.print(Text(f"{played} on {how_read(summary.graph, summary.cover)}; {seconds:.0f} s."))
+    screen.print(Text(f"{played} on {describe_graph(summary.graph, summary.cover)}; {seconds:.0f} s."))
     if result.report is not None:
         screen.print(Text(f"report: {result.report}"))
 

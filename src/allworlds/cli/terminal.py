@@ -81,7 +81,7 @@ def plain_lines(things: str) -> OnProgress:
 
 
 def duration(seconds: float) -> str:
-    """A span of time for people.
+    """A rounded span of time with its unit.
 
     >>> duration(42), duration(600), duration(40_000)
     ('42 s', '10 min', '11 h')

@@ -27,7 +27,6 @@ from allworlds.covers import CliqueCover
 from allworlds.covers.covering import make_cover
 from allworlds.foundation.errors import AllWorldsError, InvalidParameter
 from allworlds.foundation.specs import PATHS, parse_spec
-from allworlds.graphs.by_name import graph_spec
 from allworlds.learners import Learner
 from allworlds.learners.by_name import make_learner
 from allworlds.worlds import World
@@ -36,8 +35,10 @@ from allworlds.worlds.by_name import make_world
 if TYPE_CHECKING:
     from allworlds.experiments.experiment import Experiment, Named
 
-FORMAT = 2
-"""Of cells and their rows: raised when the same configuration would give other numbers or other columns."""
+CELL_FORMAT = 2
+"""Increase it when the same configuration would give other numbers or other columns."""
+MAX_SEEDS = 1_000_000
+"""The largest number of seeds that a count may ask for."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ class Cell:
 
     @property
     def title(self) -> str:
-        """For people."""
+        """The cell in one line, for messages."""
         return f"{self.learner} in {self.world} on {self.graph}, horizon {self.horizon}, seed {self.seed_number}"
 
     def to_dict(self) -> dict[str, Any]:
@@ -109,7 +110,9 @@ class SpecCache:
 
     def _placed(self, spec: str) -> str:
         parsed = parse_spec(spec)
-        return f"{parsed.name}:{self.base / str(parsed.positional[0])}" if parsed.name in PATHS else spec
+        if parsed.name not in PATHS or not parsed.positional:  # without a path, the registry raises
+            return spec
+        return f"{parsed.name}:{self.base / str(parsed.positional[0])}"
 
 
 def make_cells(experiment: Experiment, cache: SpecCache, *, places: bool = True) -> list[Cell]:
@@ -154,9 +157,8 @@ def _combinations(experiment: Experiment) -> Iterator[tuple[str, Named, Named, N
 def _make_cell(
     cache: SpecCache, graph: Named, world: Named, learner: Named, horizon: int, number: int, *, masses: bool
 ) -> Cell:
-    graph_spec(graph.spec)  # a bare path gets a sentence of its own
     cover, graph_digest = cache.cover(graph.spec)
-    made, world_digest = cache.world(graph.spec, world.spec)
+    made, digest = cache.world(graph.spec, world.spec)
     if made.longest is not None and made.longest < horizon:
         raise InvalidParameter(
             f"'{world.spec}' has {made.longest} rounds, but the horizon is {horizon}; play at most {made.longest}"
@@ -164,7 +166,7 @@ def _make_cell(
     cache.learner(graph.spec, learner.spec, horizon)
     names = [graph.spec, world.spec, horizon, number]
     return Cell(
-        id=_hash([FORMAT, *names, learner.spec, graph_digest, world_digest, *(["masses"] if masses else [])])[:20],
+        id=_hash([CELL_FORMAT, *names, learner.spec, graph_digest, digest, *(["masses"] if masses else [])])[:20],
         graph=graph.spec,
         world=world.spec,
         learner=learner.spec,
@@ -178,7 +180,7 @@ def _make_cell(
         n_cliques=cover.n_cliques,
         budget=made.budget,
         graph_digest=graph_digest,
-        world_digest=world_digest,
+        world_digest=digest,
         record_masses=masses,
     )
 

@@ -1,7 +1,7 @@
-"""The driver: hand out cells, keep what comes back, and give up only on cells that always fail.
+"""The driver: hand out cells, store what comes back, and give up only on cells that fail every attempt.
 
 It runs in one thread and is the only writer. Cells are handed out in bundles; independently of these, a part with
-everything that has come back is written about once a second.
+everything that has come back is written about once a second, less often in a long run.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from allworlds.experiments.work import Outcome
 from allworlds.foundation.errors import RunStopped
 
 ATTEMPTS = 2
-"""How often a cell is tried in one start; cells are pure, so a third attempt would fail too."""
-SHORTEST, LONGEST = 1.0, 10.0
-"""Seconds between two parts, at the beginning and in a long run."""
-OFTEN = 0.5
+"""Attempts at a cell in one start; cells are pure, so a third attempt would fail too."""
+KEEP_FIRST, KEEP_LATER = 1.0, 10.0
+"""Seconds between two parts, at the beginning of a run and later at most."""
+PUBLISH_EVERY = 0.5
 """Seconds between progress messages."""
 GRACE = 2.0
 """Seconds that an interrupted run waits for what is nearly finished."""
-GUESS = 1e-5
-"""Seconds a round takes, before anything was measured."""
-MOST = 2000
-"""Cells in a bundle, at most."""
+ROUND_SECONDS = 1e-5
+"""Assumed time of a round until one has been measured."""
+MAX_BUNDLE = 2000
+"""The largest number of cells in a bundle."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Driver:
     listener: Listener
     total: int
     done: int
-    """Cells that were finished before."""
+    """Finished cells, at first those of earlier starts."""
     fail_fast: bool = False
     failed: int = 0
     _todo: deque[Cell] = field(default_factory=deque)
@@ -87,8 +87,8 @@ class Driver:
     _under_way: int = 0
     _tried: Counter[str] = field(default_factory=Counter)
     _unkept: list[Outcome] = field(default_factory=list)
-    _started: float = field(default_factory=time.monotonic)
-    _kept: float = field(default_factory=time.monotonic)
+    _started: float = 0.0
+    _kept: float = 0.0
     _published: float = 0.0
     _rounds: int = 0
     _rounds_left: int = 0
@@ -99,6 +99,7 @@ class Driver:
         """Play ``cells``, the longest first; an early end keeps everything that has come back."""
         self._todo.extend(sorted(cells, key=lambda cell: -cell.horizon))
         self._rounds_left = sum(cell.horizon for cell in self._todo)
+        self._started = self._kept = time.monotonic()
         try:
             self._publish()
             self._loop()
@@ -117,9 +118,9 @@ class Driver:
             for returned in self.executor.collect(timeout=0.1):
                 self._take(returned)
             elapsed = time.monotonic() - self._started
-            if time.monotonic() - self._kept >= min(max(SHORTEST, elapsed / 50), LONGEST):
+            if time.monotonic() - self._kept >= min(max(KEEP_FIRST, elapsed / 50), KEEP_LATER):
                 self._keep()
-            elif time.monotonic() - self._published >= OFTEN:
+            elif time.monotonic() - self._published >= PUBLISH_EVERY:
                 self._publish()
             if self.fail_fast and self.failed:
                 break
@@ -131,10 +132,10 @@ class Driver:
             return (self._alone.popleft(),)
         bundle: list[Cell] = []
         seconds = 0.0
-        while self._todo and not (bundle and (seconds >= self.executor.goal or len(bundle) >= MOST)):
+        while self._todo and not (bundle and (seconds >= self.executor.goal or len(bundle) >= MAX_BUNDLE)):
             cell = self._todo.popleft()
             bundle.append(cell)
-            seconds += cell.horizon * self._speed.get((cell.graph, cell.learner), GUESS)
+            seconds += cell.horizon * self._speed.get((cell.graph, cell.learner), ROUND_SECONDS)
         return tuple(bundle)
 
     def _take(self, returned: Returned) -> None:
@@ -183,7 +184,7 @@ class Driver:
         self._publish()
 
     def _hurry(self) -> None:
-        """Before an early end: also keep what finishes within a moment."""
+        """Before an early end, also store what finishes within :data:`GRACE` seconds."""
         until = time.monotonic() + GRACE
         self._todo.clear()
         self._alone.clear()

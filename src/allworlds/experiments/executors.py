@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, NoReturn, Protocol
 
 from allworlds.experiments.cells import Cell, SpecCache
-from allworlds.experiments.work import Outcome, code, outcome_from_elsewhere, play_cell, warm_up
+from allworlds.experiments.work import Outcome, code_version, outcome_from_elsewhere, play_cell, warm_up
 from allworlds.foundation.errors import InvalidParameter, MissingExtra, RunStopped
 from allworlds.foundation.machine import machine, same_kind
 
@@ -48,7 +48,7 @@ class Executor(Protocol):
     """What the driver needs from an executor."""
 
     name: str
-    """For people and for the record."""
+    """What it runs on, such as "2 threads", for messages and for the record of the start."""
     goal: float
     """How many seconds of work a bundle should hold."""
 
@@ -195,31 +195,33 @@ class Cluster:
             if isinstance(answer, BaseException):
                 raise InvalidParameter(
                     f"worker {worker} cannot run allworlds ({type(answer).__name__}: {answer}); install "
-                    f"{code()} there, or stop it"
+                    f"{code_version()} there, or stop it"
                 )
-            if answer["code"] != code():
+            if answer["code"] != code_version():
                 raise InvalidParameter(
-                    f"worker {worker} has allworlds {answer['code']}, this is {code()}; install the same on all"
+                    f"worker {worker} has allworlds {answer['code']}, this is {code_version()}; install the same on all"
                 )
             if not same_kind(answer["machine"], machine()):
                 on_notice(f"worker {worker} is another kind of machine; the last bits of its numbers may differ")
 
     def _warm_up(self, workers: list[str], samples: list[dict[str, Any]]) -> dict[str, Any]:
-        call, arguments = _by_value("warm_up_elsewhere"), (code(), self._base, samples)
+        call, arguments = _by_value("warm_up_elsewhere"), (code_version(), self._base, samples)
         answers: dict[str, Any] = self._ask(self._client.run, call, *arguments, workers=workers, on_error="return")
         return answers
 
     def submit(self, bundle: Bundle) -> None:
         """Hand it to the scheduler."""
         cells = [cell.to_dict() for cell in bundle]
-        future = self._ask(self._client.submit, _by_value("play_elsewhere"), code(), self._base, cells, pure=False)
+        future = self._ask(
+            self._client.submit, _by_value("play_elsewhere"), code_version(), self._base, cells, pure=False
+        )
         future.add_done_callback(lambda ended: self._done.put(self._read(bundle, ended)))
 
     def collect(self, timeout: float) -> list[Returned]:
         """Whatever workers have sent; a scheduler that is gone stops the run."""
         returned = _drain(self._done, timeout)
         if self._fatal is not None:
-            returned = [one for one in returned if one.lost is None]  # the others are nobody's fault
+            returned = [one for one in returned if one.lost is None]  # no cell caused the other losses
             if not returned:
                 raise RunStopped(self._fatal)
         if not returned and self._client.status != "running":
@@ -248,7 +250,7 @@ class Cluster:
         except (ImportError, InvalidParameter) as error:  # a worker that joined late and cannot do it
             self._fatal = f"a worker of {self.name} cannot run allworlds: {error}"
         except BaseException as error:
-            if future.cancelled():  # never by us
+            if future.cancelled():  # by the scheduler: this class cancels nothing
                 self._fatal = self._lost()
             return Returned(bundle, [], f"{type(error).__name__}: {error}")
         return Returned(bundle, [], self._fatal)

@@ -22,17 +22,24 @@
 
 ``record_masses = true`` at the top also keeps each learner's clique masses and its bound on the regret so far.
 Graphs, worlds and learners are specs (:mod:`allworlds.foundation.specs`), or tables with a ``name``, its options by key
-and a ``label`` for people; ``{spec = "...", label = "..."}`` labels a spec. An unknown key is an error.
+and a ``label`` to show instead; ``{spec = "...", label = "..."}`` labels a spec. An unknown key is an error.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from collections.abc import Callable
+from functools import partial
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
+from allworlds.experiments.cells import MAX_SEEDS
+from allworlds.foundation.checks import LIMIT
 from allworlds.foundation.errors import InvalidParameter
 from allworlds.foundation.specs import NAME, PATHS, Spec, parse_spec
+from allworlds.graphs.by_name import graph_spec
+from allworlds.learners import LEARNERS
+from allworlds.worlds.by_name import WORLDS
 
 
 class _Model(BaseModel):
@@ -40,31 +47,28 @@ class _Model(BaseModel):
 
 
 class Named(_Model):
-    """A graph, a world or a learner: its spec, written in one way, and what people call it.
-
-    >>> Named.model_validate({"name": "corrupted", "budget": 10, "label": "C = 10"})
-    Named(spec='corrupted:budget=10', label='C = 10')
-    """
+    """A graph, a world or a learner: its spec, in one spelling, and the label that tables and figures show."""
 
     spec: str
     label: str
 
-    @model_validator(mode="before")
-    @classmethod
-    def _read(cls, value: Any) -> Any:
-        if isinstance(value, str):
-            value = {"spec": value}
-        if not isinstance(value, dict):
-            raise InvalidParameter(f"got {value!r}; expected a spec such as 'ucb-n' or a table {{name = \"...\", ...}}")
-        table = dict(value)
-        label = table.pop("label", None)
-        if "spec" not in table:
-            spec = str(_from_table(table))
-        elif len(table) == 1 and isinstance(table["spec"], str):
-            spec = str(parse_spec(table["spec"]))
-        else:
-            raise InvalidParameter(f"{value!r} has a spec and more; expected a spec and at most a label")
-        return {"spec": spec, "label": spec if label is None else label}
+
+def _read(parse: Callable[[str | Spec], Spec], value: Any) -> Any:
+    """The spec and the label that text or a table means.
+
+    >>> _read(WORLDS.normal, {"name": "corrupted", "budget": 10, "label": "C = 10"})
+    {'spec': 'corrupted:budget=10', 'label': 'C = 10'}
+    """
+    if isinstance(value, str):
+        value = {"spec": value}
+    if not isinstance(value, dict):
+        raise InvalidParameter(f"got {value!r}; expected a spec such as 'ucb-n' or a table {{name = \"...\", ...}}")
+    table = dict(value)
+    label = table.pop("label", None)
+    if "spec" in table and (len(table) > 1 or not isinstance(table["spec"], str)):
+        raise InvalidParameter(f"{value!r} has a spec and more; expected a spec and at most a label")
+    spec = str(parse(table["spec"] if "spec" in table else _from_table(table)))
+    return {"spec": spec, "label": spec if label is None else label}
 
 
 def _from_table(table: dict[str, Any]) -> Spec:
@@ -74,7 +78,9 @@ def _from_table(table: dict[str, Any]) -> Spec:
     if not isinstance(name, str):
         raise InvalidParameter(f'the table {table!r} has no name; expected {{name = "stochastic", gap = 0.125}}')
     if name in PATHS:
-        return parse_spec(f"{name}:{options.get('path', '')}")
+        if options.keys() != {"path"}:
+            raise InvalidParameter(f"the table {table!r} names a file; expected a name, a path and at most a label")
+        return parse_spec(f"{name}:{options['path']}")
     spec = Spec(name, (), options)
     try:
         if parse_spec(str(spec)) == spec:
@@ -92,33 +98,36 @@ def _as_numbers(value: Any) -> Any:
     """A count of seeds as their numbers."""
     if not isinstance(value, int) or isinstance(value, bool):
         return value
-    if value < 0:
-        raise ValueError(f"got {value}; expected a number of seeds, or a list of them")
+    if not 0 <= value <= MAX_SEEDS:
+        raise ValueError(f"got {value}; expected a number of seeds, at most {MAX_SEEDS}, or a list of them")
     return list(range(value))
 
 
-Several = Annotated[list[Named], BeforeValidator(_as_list), Field(min_length=1)]
-Horizon = Annotated[int, Field(ge=1)]
-Horizons = Annotated[list[Horizon], BeforeValidator(_as_list), Field(min_length=1)]
-Seeds = Annotated[list[Annotated[int, Field(ge=0)]], BeforeValidator(_as_numbers), Field(min_length=1)]
+T = TypeVar("T")
+Several = Annotated[list[T], BeforeValidator(_as_list), Field(min_length=1)]
+Graph = Annotated[Named, BeforeValidator(partial(_read, graph_spec))]
+World = Annotated[Named, BeforeValidator(partial(_read, WORLDS.normal))]
+Learner = Annotated[Named, BeforeValidator(partial(_read, LEARNERS.normal))]
+Horizon = Annotated[int, Field(ge=1, lt=LIMIT)]
+Seeds = Annotated[list[Annotated[int, Field(ge=0, lt=LIMIT)]], BeforeValidator(_as_numbers), Field(min_length=1)]
 
 
 class Grid(_Model):
     """Every graph with every world, learner, horizon and seed."""
 
-    graphs: Several
-    worlds: Several
-    learners: Several
-    horizons: Horizons
+    graphs: Several[Graph]
+    worlds: Several[World]
+    learners: Several[Learner]
+    horizons: Several[Horizon]
     seeds: Seeds
 
 
 class Single(_Model):
     """One graph, world, learner and horizon, with its seeds."""
 
-    graph: Named
-    world: Named
-    learner: Named
+    graph: Graph
+    world: World
+    learner: Learner
     horizon: Horizon
     seeds: Seeds
 
@@ -137,7 +146,7 @@ class ReportOptions(_Model):
     theory_slope: float | dict[str, float] | None = None
     """What theory says the slope on two logarithmic axes is, for all or for each line or panel by its name."""
     claim: str | None = None
-    """The sentence that the results are held against."""
+    """The sentence that the results are compared with."""
 
 
 class Experiment(_Model):
@@ -152,7 +161,7 @@ class Experiment(_Model):
     name: str
     question: str
     about: str = ""
-    """More for people: where it comes from, what is expected."""
+    """Where the question comes from and what is expected."""
     record_masses: bool = False
     """Whether the clique masses and the regret bound of each run are kept with its results."""
     grid: list[Grid] = []

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from allworlds.experiments.work import CellRows, Outcome, code
+from allworlds.experiments.work import CellRows, Outcome, code_version
 from allworlds.foundation.errors import MissingExtra
 from allworlds.foundation.files import write_atomic
 
@@ -58,7 +58,7 @@ def write_part(folder: Path, outcomes: Sequence[Outcome]) -> tuple[str, dict[str
                 for size, extra in zip(sizes, extras, strict=True)
             ]
             columns[name] = pa.concat_arrays(pieces)
-    table = pa.table(columns).replace_schema_metadata({"code": code()})
+    table = pa.table(columns).replace_schema_metadata({"code": code_version()})
     sink = pa.BufferOutputStream()
     pa.parquet.write_table(table, sink, compression="zstd", use_dictionary=["cell"])
     content = sink.getvalue().to_pybytes()
@@ -93,7 +93,7 @@ def trouble_with(path: Path) -> str | None:
 
 def written_by_us(schema: pa.Schema) -> bool:
     """Whether a part was written by the code that runs now."""
-    return bool((schema.metadata or {}).get(b"code") == code().encode())
+    return bool((schema.metadata or {}).get(b"code") == code_version().encode())
 
 
 def cells_in(table: pa.Table) -> dict[str, CellRows]:

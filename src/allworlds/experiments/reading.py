@@ -54,6 +54,8 @@ def read_experiment(name: str | Path, changes: Sequence[str] = ()) -> tuple[Expe
     >>> experiment.name, experiment.grid[0].seeds
     ('corrupted-cliques', [0])
     """
+    if isinstance(changes, str):
+        raise InvalidParameter(f"changes is {changes!r}; expected a list of them, such as ['grid.seeds=3']")
     text, source = _text(str(name), tuple(changes))
     try:
         data = tomllib.loads(text)
@@ -120,11 +122,16 @@ def _apply(data: dict[str, Any], change: str) -> None:
             f"quotes, such as --set 'name=\"mine\"'"
         ) from None
     places: list[Any] = [data]
-    for key in keys[:-1]:
+    *outer, last = keys
+    for key in outer:
         places = [inner for place in places for inner in _inside(place, key, change)]
     for place in places:
+        if isinstance(place, list) and last.isdecimal():
+            _inside(place, last, change)  # raises unless there is such a member
+            place[int(last)] = value
+            continue
         for member in place if isinstance(place, list) else [place]:
-            member[keys[-1]] = value
+            _table(member, change)[last] = value
 
 
 def _inside(place: Any, key: str, change: str) -> Iterable[Any]:
@@ -134,10 +141,13 @@ def _inside(place: Any, key: str, change: str) -> Iterable[Any]:
         if int(key) >= len(place):
             raise InvalidParameter(f"--set {change!r}: there is no number {key}; there are {len(place)}, from 0")
         return [place[int(key)]]
-    inner = place.setdefault(key, {})
-    if not isinstance(inner, dict | list):
-        raise InvalidParameter(f"--set {change!r}: {key} is {inner!r}, which has nothing inside")
-    return [inner]
+    return [_table(place, change).setdefault(key, {})]
+
+
+def _table(place: Any, change: str) -> dict[str, Any]:
+    if not isinstance(place, dict):
+        raise InvalidParameter(f"--set {change!r}: {place!r} has no keys; expected the name of a table or of a list")
+    return place
 
 
 # --- sentences ------------------------------------------------------------------------------------------

@@ -37,7 +37,8 @@ from allworlds.foundation.errors import InvalidParameter, RunStopped
 from allworlds.foundation.files import open_folder, write_atomic
 from allworlds.foundation.machine import machine, versions
 
-FORMAT = 1
+FOLDER_FORMAT = 1
+"""Increase it when this version could not read older folders."""
 DAMAGED = ".damaged"
 DESCRIPTION = "experiment.json"
 DESCRIBED = tuple(field.name for field in fields(Cell))
@@ -81,7 +82,7 @@ class Store:
                 f"'{self.folder}' holds no results; expected a folder made by 'allworlds run' or 'allworlds race'"
             )
         self._read_only = read_only
-        with self._saying():
+        with self._disk_errors():
             self._base = self._connect()
 
     def __enter__(self) -> Store:
@@ -104,13 +105,13 @@ class Store:
             f"INSERT INTO cells ({', '.join(DESCRIBED)}) VALUES ({places}) "
             f"ON CONFLICT (id) DO UPDATE SET {labels}, asked = 1"
         )
-        with self._saying(), self._base:
+        with self._disk_errors(), self._base:
             self._base.execute("UPDATE cells SET asked = 0")
             self._base.executemany(text, [tuple(cell.to_dict().values()) for cell in cells])
 
     def records(self, *, unasked: bool = False) -> list[CellRecord]:
         """The cells that the configuration asks for, in the order of the file; ``unasked``: all there are."""
-        with self._saying():
+        with self._disk_errors():
             known = {row[1] for row in self._base.execute("PRAGMA table_info(cells)")}
             names = [name for name in DESCRIBED if name in known]
             wanted = "WHERE asked" if "asked" in known and not unasked else ""
@@ -122,7 +123,7 @@ class Store:
         """Keep outcomes: one part for the cells that are finished, then the table."""
         good = [o for o in outcomes if o.error is None]
         bad = [(o.attempts, o.error, o.cell.id) for o in outcomes if o.error is not None]
-        with self._saying():
+        with self._disk_errors():
             part, checksums = write_part(self.parts, good) if good else ("", {})
             done = [(o.attempts, o.seconds, checksums[o.cell.id], part, o.cell.id) for o in good]
             with self._base:
@@ -136,7 +137,7 @@ class Store:
                 )
 
     def checksum(self) -> str:
-        """Of all finished results, independent of how they lie in parts."""
+        """The checksum of all finished results, independent of how they lie in parts."""
         return results_checksum((one.cell.id, one.checksum) for one in self.records() if one.checksum)
 
     # --- repair and starts ---
@@ -149,12 +150,12 @@ class Store:
             if record.part:
                 used[record.part] = used.get(record.part, 0) + 1
         for part, count in used.items():
-            with self._saying():
+            with self._disk_errors():
                 trouble = trouble_with(self.parts / part)
             if trouble is None:
                 continue
             notices.append(f"part {part} is {trouble}: {_cells(count)} will be done again")
-            with self._saying(), self._base:
+            with self._disk_errors(), self._base:
                 self._base.execute(
                     "UPDATE cells SET state = 'waiting', checksum = NULL, part = NULL WHERE part = ?", (part,)
                 )
@@ -168,14 +169,14 @@ class Store:
     def _take_over(self, path: Path) -> list[str]:
         """A file that the table does not know: rows that a kill kept from the table, what a kill left, or not ours."""
         if path.name.startswith("."):
-            with self._saying():
+            with self._disk_errors():
                 path.unlink(missing_ok=True)  # a temporary file of a write that was killed
             return []
         table = read_part(path) if path.suffix == SUFFIX else None
         states = {record.cell.id: record.state for record in self.records(unasked=True)}
         found = cells_in(table) if table is not None and written_by_us(table.schema) else {}
         fresh = {cell: rows.checksum(cell) for cell, rows in found.items() if states.get(cell, "done") != "done"}
-        with self._saying(), self._base:
+        with self._disk_errors(), self._base:
             if not fresh:
                 if found and found.keys() <= states.keys():
                     path.unlink(missing_ok=True)  # other parts hold all its rows
@@ -195,12 +196,12 @@ class Store:
             on_what,
             *map(json.dumps, (versions(), machine())),
         )
-        with self._saying(), self._base:
+        with self._disk_errors(), self._base:
             self._base.execute("INSERT INTO starts VALUES (?, ?, ?, ?)", values)
 
     def starts(self) -> list[dict[str, Any]]:
         """Every start of this run, the first one first."""
-        with self._saying():
+        with self._disk_errors():
             found = self._base.execute("SELECT started, on_what, versions, machine FROM starts").fetchall()
         return [
             {"started": a, "on_what": b, "versions": json.loads(c), "machine": json.loads(d)} for a, b, c, d in found
@@ -210,8 +211,8 @@ class Store:
 
     def describe(self, description: dict[str, Any]) -> None:
         """Write ``experiment.json``."""
-        with self._saying():
-            content = json.dumps({"format": FORMAT} | description, indent=1) + "\n"
+        with self._disk_errors():
+            content = json.dumps({"format": FOLDER_FORMAT} | description, indent=1) + "\n"
             write_atomic(self.folder / DESCRIPTION, content.encode())
 
     # --- the base ---
@@ -238,8 +239,8 @@ class Store:
         return base
 
     @contextlib.contextmanager
-    def _saying(self) -> Iterator[None]:
-        """Errors of the disk as one sentence."""
+    def _disk_errors(self) -> Iterator[None]:
+        """Raise errors of the disk as :class:`RunStopped`."""
         try:
             yield
         except (OSError, sqlite3.Error) as error:
@@ -249,12 +250,12 @@ class Store:
 
 
 def read_description(folder: str | Path) -> dict[str, Any]:
-    """What ``experiment.json`` says; raises where there is none."""
+    """The content of ``experiment.json``; raise InvalidParameter if there is none."""
     path = Path(folder) / DESCRIPTION
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
-        if data["format"] != FORMAT:
-            raise InvalidParameter(f"'{path}' has format {data['format']}; this version reads {FORMAT}")
+        if data["format"] != FOLDER_FORMAT:
+            raise InvalidParameter(f"'{path}' has format {data['format']}; this version reads {FOLDER_FORMAT}")
     except (OSError, ValueError, KeyError, TypeError) as error:
         if isinstance(error, InvalidParameter):
             raise

@@ -26,7 +26,7 @@ from allworlds.simulation import play
 
 Floats = NDArray[np.float64]
 LINES = 6
-"""Of a traceback, kept with a failure."""
+"""Lines of a traceback that are stored with a failure."""
 
 
 class CellRows(NamedTuple):
@@ -103,7 +103,7 @@ def warm_up(cells: Iterable[Cell], cache: SpecCache) -> None:
                 play(cache.learner(cell.graph, cell.learner, cell.horizon), world, min(2, cell.horizon), 0)
 
 
-def code() -> str:
+def code_version() -> str:
     """The version and a digest of the sources that numbers come from: ``0.1.0+1f3a5b7c9d2e``."""
     return f"{__version__}+{source_digest()[:12]}"
 
@@ -113,8 +113,10 @@ def code() -> str:
 
 def play_elsewhere(expected: str, base: str, cells: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
     """Play a bundle on a worker of a cluster; cells and answers (rows, seconds, error) are plain data."""
-    if code() != expected:
-        raise InvalidParameter(f"this worker has allworlds {code()}, the run {expected}; install the same on all")
+    if code_version() != expected:
+        raise InvalidParameter(
+            f"this worker has allworlds {code_version()}, the run {expected}; install the same on all"
+        )
     outcomes = [play_cell(Cell(**cell), _cache_of(base)) for cell in cells]
     return [(one.rows and tuple(one.rows), one.seconds, one.error) for one in outcomes]
 
@@ -126,9 +128,9 @@ def outcome_from_elsewhere(cell: Cell, rows: tuple[Any, ...] | None, seconds: fl
 
 def warm_up_elsewhere(expected: str, base: str, cells: list[dict[str, Any]]) -> dict[str, Any]:
     """Say which version and machine this worker is, and compile what the cells need."""
-    if code() == expected:
+    if code_version() == expected:
         warm_up([Cell(**cell) for cell in cells], _cache_of(base))
-    return {"code": code(), "machine": machine()}
+    return {"code": code_version(), "machine": machine()}
 
 
 @functools.cache

@@ -44,5 +44,9 @@ class MissingExtra(AllWorldsError, ImportError):
     """An optional dependency that is not installed; the message names the extra to install."""
 
 
+class CellsFailed(AllWorldsError):
+    """A race in which some cells raised an error; the others are finished and kept."""
+
+
 class RunStopped(AllWorldsError):
     """A run that had to stop early, such as on a full disk; finished cells are kept, and it can be resumed."""

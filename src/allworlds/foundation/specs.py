@@ -130,6 +130,27 @@ class Registry(dict[str, Entry]):
             arguments[key] = _checked(spec, key, arguments[key], recipe.takes[key])
         return recipe.make(**given, **arguments)
 
+    def normal(self, spec: str | Spec) -> Spec:
+        """The spec in its one spelling: values under their keys, in the order of the recipe; a path stays as it is.
+
+        >>> rows = Registry("list", Recipe("row", list, "", "row:3", {"n": "integer", "value": "number"}))
+        >>> str(rows.normal("row:value=1.0,n=3")), str(rows.normal("row:3,1"))
+        ('row:n=3,value=1', 'row:n=3,value=1')
+        """
+        spec = parse_spec(spec)
+        recipe = self.find(spec)
+        if spec.name in PATHS:
+            return spec
+        given: dict[str, Value] = _by_place(spec, recipe)
+        if given.keys() & spec.options.keys():
+            return spec  # one is given twice, for which ``build`` raises
+        given |= spec.options
+        for key, value in given.items():
+            if recipe.takes.get(key) == "number" and isinstance(value, float) and value.is_integer():
+                given[key] = int(value)
+        order = [*recipe.takes, *sorted(given.keys() - recipe.takes.keys())]
+        return Spec(spec.name, (), {key: given[key] for key in order if key in given})
+
 
 def parse_spec(text: str | Spec) -> Spec:
     """Read a spec, or say where it goes wrong; one that was read before is returned as it is.

@@ -30,7 +30,7 @@ class ExperimentSummary:
     about: str
     claim: str | None
     x: str
-    """The column along the axis."""
+    """The column along the horizontal axis."""
     y: str
     panels: tuple[Panel, ...]
     done: int
@@ -38,13 +38,13 @@ class ExperimentSummary:
     failures: tuple[Mapping[str, Any], ...]
     """Title, attempts and error of each cell that failed."""
     command: str
-    """What repeats it."""
+    """The commands that repeat the run and its report."""
     facts: Mapping[str, str]
-    """Versions, machine and the like."""
+    """Versions, machine and other facts of the run, by name."""
 
     @property
     def axis(self) -> str:
-        """What lies along the axis, for people."""
+        """The name of the horizontal axis in words."""
         return AXES.get(self.x, self.x.replace("_", " ").replace(".", " "))
 
     @property
@@ -54,12 +54,12 @@ class ExperimentSummary:
 
     @property
     def measured(self) -> str:
-        """What is measured."""
+        """The name of ``y`` in words."""
         return MEASURED.get(self.y, self.y)
 
 
 def how_much(summary: ExperimentSummary) -> str:
-    """How much of the run is there."""
+    """How many cells are finished, how many failed and how many are left."""
     if summary.done == summary.total:
         return f"all {counted(summary.total, 'cell')} are finished"
     left = summary.total - summary.done - len(summary.failures)
@@ -96,22 +96,20 @@ def _said(summary: ExperimentSummary, panel: Panel) -> str:
     return f"the mean {summary.measured} of {first.name} is {shown}."
 
 
-def slope_text(slope: Slope | None, digits: int = 2) -> str:
-    """A slope with its interval.
+def slope_text(slope: Slope | None, digits: int = 2, form: str = "{} [{}]", interval: str = "{}, {}") -> str:
+    """A slope with its interval, for a table.
 
     >>> slope_text(Slope(0.5, 0.4, 0.6, 5, 0)), slope_text(Slope(-0.5, None, None, 5, 0))
     ('0.50 [0.40, 0.60]', '−0.50 [no interval]')
     """
     if slope is None:
         return "–"
-    value, low, high = (None if n is None else f"{n:.{digits}f}".replace("-", "−") for n in slope[:3])
-    return f"{value} [no interval]" if low is None or high is None else f"{value} [{low}, {high}]"
+    value, *ends = (None if n is None else f"{n:.{digits}f}".replace("-", "−") for n in slope[:3])
+    return form.format(value, "no interval" if None in ends else interval.format(*ends))
 
 
 def _slope_said(slope: Slope, digits: int = 2) -> str:
-    """The same for a sentence."""
-    value, low, high = (None if n is None else f"{n:.{digits}f}".replace("-", "−") for n in slope[:3])
-    return f"{value} (no interval)" if low is None or high is None else f"{value} (95 % interval {low} to {high})"
+    return slope_text(slope, digits, "{} ({})", "95 % interval {} to {}")
 
 
 def verdict(slope: Slope, theory: float) -> str:

@@ -34,7 +34,7 @@ def whole_page(title: str, body: str) -> str:
 def save_figures(figures: Mapping[str, Figure], folder: Path) -> dict[str, str]:
     """Write each figure as SVG and PDF into ``folder/figures``; returns the SVG elements for a page, by name."""
     elements = {}
-    with _saying(folder):
+    with _disk_errors(folder):
         (folder / "figures").mkdir(parents=True, exist_ok=True)
         for name, figure in figures.items():
             text = io.StringIO()
@@ -73,13 +73,13 @@ def fact_list(facts: Mapping[str, str]) -> str:
 def write_page(page: str, folder: Path) -> Path:
     """``folder/report.html``, written atomically; returns its path."""
     path = folder / "report.html"
-    with _saying(folder):
+    with _disk_errors(folder):
         write_atomic(path, page.encode())
     return path
 
 
 @contextmanager
-def _saying(folder: Path) -> Iterator[None]:
+def _disk_errors(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:

@@ -7,7 +7,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from allworlds.analysis.comparison import RaceSummary, Standing
+from allworlds.analysis.comparison import LEAST_REGRET, RaceSummary, Standing
 from allworlds.covers import CliqueCover
 from allworlds.foundation.specs import parse_spec
 from allworlds.ftrl import Constants
@@ -70,7 +70,8 @@ def make_page(summary: RaceSummary, svgs: dict[str, str]) -> str:
     graph, cover = summary.graph, summary.cover
     where = (
         f"{counted(len(summary.learners), 'learner')}, {counted(len(summary.worlds), 'world')}, "
-        f"{counted(summary.horizon, 'round')}, {counted(len(summary.seeds), 'seed')}; graph {how_read(graph, cover)}"
+        f"{counted(summary.horizon, 'round')}, {counted(len(summary.seeds), 'seed')}; "
+        f"graph {describe_graph(graph, cover)}"
     )
     parts = [
         "<h1>The race: who is good in every world?</h1>",
@@ -155,12 +156,12 @@ def _repeat(summary: RaceSummary) -> str:
 # --- sentences ---
 
 
-def how_read(graph: str, cover: CliqueCover) -> str:
+def describe_graph(graph: str, cover: CliqueCover) -> str:
     """The size of the graph that a spec names, in a sentence.
 
     >>> from allworlds.covers import clique_cover
     >>> from allworlds.graphs import disjoint_cliques
-    >>> how_read("disjoint-cliques:10x10", clique_cover(disjoint_cliques(10, 10)))
+    >>> describe_graph("disjoint-cliques:10x10", clique_cover(disjoint_cliques(10, 10)))
     'disjoint-cliques:10x10: 100 arms in 10 cliques, 450 edges'
     """
     arms, cliques = counted(cover.n_arms, "arm"), counted(cover.n_cliques, "clique")
@@ -168,35 +169,36 @@ def how_read(graph: str, cover: CliqueCover) -> str:
 
 
 def finding(summary: RaceSummary) -> str:
-    """The headline in a sentence or two."""
+    """The headline in a sentence or two, on the learners that compete; ratios are compared as they are printed."""
     titles = short_titles(list(summary.worlds))
-    ours = next(row for row in summary.ratios if row.learner == summary.ours)
+    rows = [row for row in summary.ratios if row.rival] or list(summary.ratios)
+    ours = next((row for row in rows if row.learner == summary.ours), rows[0])
+    other = next((row for row in rows if row is not ours), None)  # the best of them: rows are sorted
     if ours.ratio is None or ours.world is None:
         return "In every world of this race the best regret is about zero or below, so ratios of regret say nothing."
-    others = [row for row in summary.ratios if row.rival and row.learner != summary.ours]
     compared = len({row.world for row in summary.standings if row.ratio is not None})
     every = compared == len(summary.worlds)
     worlds = f"{'all' if every else 'the'} {compared} worlds" if compared > 1 else "the one world"
     worlds += " of this race" if every else " of this race that have ratios"
-    if ours.ratio < 1.005:
-        first = f"{summary.ours} has the least regret in {worlds}."
+    mine = round(ours.ratio, 2)
+    if mine <= 1.0:
+        nearly = ", within half a per cent" if ours.ratio > 1.0 else ""
+        first = f"{ours.learner} has the least regret in {worlds}{nearly}."
     else:
         first = (
-            f"In {worlds}, {summary.ours} has at most {ours.ratio:.2f} times the regret of the best "
+            f"In {worlds}, {ours.learner} has at most {mine:.2f} times the regret of the best "
             f"learner there (most in {titles[ours.world]})."
         )
-    if not others:
+    if other is None or other.ratio is None or other.world is None:
         return first
-    next_best = others[0]  # they are sorted
-    if next_best.ratio is None or next_best.world is None:
-        return first
-    if next_best.ratio > ours.ratio:
-        return (
-            f"{first} Every other learner has somewhere at least {next_best.ratio:.1f} times the regret of the best; "
-            f"the next one is {next_best.learner}, in {titles[next_best.world]}."
-        )
+    theirs = round(other.ratio, 2)
+    if theirs == mine:
+        return f"{first} {other.learner} is as good as {ours.learner} by this measure."
+    if theirs < mine:
+        return f"{first} {other.learner} does better: at most {theirs:.2f} times (most in {titles[other.world]})."
     return (
-        f"{first} {next_best.learner} does better: at most {next_best.ratio:.2f} times, in {titles[next_best.world]}."
+        f"{first} Every other learner reaches at least {theirs:.2f} times the best regret in some world; "
+        f"the next one is {other.learner}, in {titles[other.world]}."
     )
 
 
@@ -220,14 +222,21 @@ def why_the_paper_is_slow(summary: RaceSummary) -> str:
     paper, practical = Constants.paper(summary.cover, summary.horizon), Constants.practical(summary.cover)
     rate = practical.eta0 * float(practical.rate_factors.max())
     speed = (rate / max(practical.alpha)) / (paper.eta0 / max(paper.alpha))
+    regret = {(row.world, row.learner): row.regret.mean for row in summary.standings}
+    uniform = {world: regret.get((world, "uniform"), 0.0) for world in summary.worlds}
+    ratios = [regret[world, PAPER] / value for world, value in uniform.items() if value >= LEAST_REGRET]
+    measured = (
+        f"In this race it has {min(ratios):.2f} to {max(ratios):.2f} times the regret of uniform play. "
+        if ratios
+        else ""
+    )
     return escape(
         f"The paper proves its bound with a weight α = 2(1 + log²(NT)) = {max(paper.alpha):,.0f} of the Tsallis "
-        f"entropy, which makes every step {speed:,.0f} times as timid as the practical setting (α = "
+        f"entropy, which makes every step {speed:,.0f} times smaller than in the practical setting (α = "
         f"{max(practical.alpha):.2f}, rate {rate:.1f}/√(t + {practical.head_start:.0f})). The size of α "
         f"comes from the proof, which bounds logarithms of tiny probabilities by log(NT); the exact condition needs "
-        f"far less (docs/sharp_constants.md). With the printed value the learner plays almost uniformly for the first "
-        f"million rounds, so here it pays nearly what uniform play pays. Nothing is wrong with the algorithm: only "
-        f"its constants were chosen for the proof."
+        f"far less (docs/sharp_constants.md). {measured}Nothing is wrong with the algorithm: only its constants were "
+        f"chosen for the proof."
     )
 
 

@@ -21,3 +21,12 @@ def plain_data(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [plain_data(member) for member in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def machine_line(machine: Mapping[str, Any]) -> str:
+    """The machine of a stored description in one line, without its instruction sets.
+
+    >>> machine_line({"cores": 2, "math_library": "glibc 2.36", "simd": ["AVX2"]})
+    'cores 2, math library glibc 2.36'
+    """
+    return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in machine.items() if name != "simd")

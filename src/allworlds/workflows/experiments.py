@@ -18,7 +18,8 @@ from allworlds.experiments.driver import Driver, Interrupted, Listener
 from allworlds.experiments.executors import Cluster, Executor, Threads
 from allworlds.experiments.reading import Source, as_experiment, read_experiment, shipped
 from allworlds.experiments.store import DESCRIPTION, Store, new_folder, read_description
-from allworlds.experiments.work import code
+from allworlds.experiments.work import code_version
+from allworlds.foundation.checks import whole
 from allworlds.foundation.errors import InvalidParameter, RunStopped
 from allworlds.foundation.files import exclusive_lock
 from allworlds.foundation.machine import machine, same_kind, versions
@@ -44,7 +45,7 @@ class RunPlan:
 
     @property
     def hash(self) -> str:
-        """Of the configuration and the cells: equal for equal files, whatever their comments and layout."""
+        """A hash of the configuration and the cells: equal for equal files, whatever their comments and layout."""
         parts = [self.experiment.model_dump(mode="json"), [cell.id for cell in self.cells]]
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
@@ -54,7 +55,7 @@ class RunPlan:
             "name": self.experiment.name,
             "question": self.experiment.question,
             "hash": self.hash,
-            "code": code(),
+            "code": code_version(),
             "cells": len(self.cells),
             "source": self.source.name,
             "base": str(self.source.base),
@@ -91,7 +92,7 @@ class RunSummary:
     seconds: float
     """How long this start took; cells finished earlier cost nothing."""
     checksum: str
-    """Of all finished results."""
+    """The checksum of all finished results."""
 
     @property
     def complete(self) -> bool:
@@ -145,7 +146,7 @@ def run_experiment(
     True
     """
     plan = make_plan(name, changes)
-    folder = Path(out or Path("results") / plan.experiment.name)
+    folder = open_run(out or Path("results") / plan.experiment.name, jobs)
     return run_plan(plan, folder, jobs, cluster, extend=extend, fail_fast=fail_fast, listener=listener)
 
 
@@ -166,12 +167,12 @@ def resume_experiment(
     source = plan.source
     if plan.race is None and (source.name in shipped() or Path(source.name).is_file()):
         plan = plan_of(read_experiment(source.name, source.changes)[0], source)
-    return run_plan(plan, Path(folder), jobs, cluster, extend=extend, fail_fast=fail_fast, listener=listener)
+    return run_plan(plan, open_run(folder, jobs), jobs, cluster, extend=extend, fail_fast=fail_fast, listener=listener)
 
 
 def run_plan(
     plan: RunPlan,
-    out: Path,
+    folder: Path,
     jobs: int | None = None,
     cluster: str | None = None,
     *,
@@ -180,10 +181,9 @@ def run_plan(
     fail_fast: bool = False,
     listener: Listener | None = None,
 ) -> RunSummary:
-    """Play the cells of a plan that are not finished in ``out``; ``replace``: also where another race was before."""
+    """Play the cells of a plan that are not finished in the open ``folder``; with ``replace``, over another race."""
     started = time.perf_counter()
     listener = listener or Listener()
-    folder = open_run(out, jobs)
     try:
         with exclusive_lock(folder):
             known = _is_known(plan, folder, extend=extend, replace=replace, listener=listener)
@@ -215,9 +215,9 @@ def run_plan(
 
 
 def open_run(out: str | Path, jobs: int | None) -> Path:
-    """The folder of a run, made if need be; raises unless it can be written and ``jobs`` counts threads."""
-    if jobs is not None and (isinstance(jobs, bool) or jobs < 1):
-        raise InvalidParameter(f"jobs is {jobs!r}; expected a number of threads, at least 1")
+    """The folder of a run, made if need be; raise InvalidParameter if it is not writable or ``jobs`` is not a count."""
+    if jobs is not None:
+        whole("jobs", jobs)
     return new_folder(out)
 
 
@@ -238,7 +238,7 @@ def _work(
 
 
 def _is_known(plan: RunPlan, folder: Path, *, extend: bool, replace: bool, listener: Listener) -> bool:
-    """Whether the folder holds this very configuration; raises where it holds one that must not be changed."""
+    """Whether the folder's description is that of this plan; raise InvalidParameter if its cells must not change."""
     if not (folder / DESCRIPTION).exists():
         return False
     old = read_description(folder)
@@ -247,11 +247,11 @@ def _is_known(plan: RunPlan, folder: Path, *, extend: bool, replace: bool, liste
     if replace:
         if "race" not in old:
             raise InvalidParameter(f"'{folder}' holds the experiment {old['name']}; choose another folder with --out")
-        return bool(old["hash"] == plan.hash and old["code"] == code())
-    if old["code"] != code():
+        return bool(old["hash"] == plan.hash and old["code"] == code_version())
+    if old["code"] != code_version():
         raise InvalidParameter(
-            f"'{folder}' was begun with allworlds {old['code']}, this is {code()}; numbers of two versions are not "
-            "mixed: go on with that version, or choose another folder with --out"
+            f"'{folder}' was begun with allworlds {old['code']}, this is {code_version()}; numbers of two versions are "
+            "not mixed: go on with that version, or choose another folder with --out"
         )
     if old["hash"] == plan.hash:
         return True
@@ -262,6 +262,8 @@ def _is_known(plan: RunPlan, folder: Path, *, extend: bool, replace: bool, liste
             f"'{folder}' holds another experiment: {gone} of its {len(before)} cells are not in {plan.source.name} as "
             "it is now; put the file back, or choose another folder with --out"
         )
+    if not new:  # only words have changed
+        return False
     if not extend:
         raise InvalidParameter(
             f"{plan.source.name} has changed since '{folder}' was begun ({new} new cells); --extend adds what is new "

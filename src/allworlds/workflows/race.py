@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -15,30 +14,30 @@ import numpy as np
 
 from allworlds import __version__
 from allworlds.analysis.comparison import RaceSummary, Runs, Standing, WorstRatio, standings, worst_ratios
+from allworlds.experiments.cells import MAX_SEEDS
 from allworlds.experiments.driver import Listener
 from allworlds.experiments.load import FinishedCell, read_cells
 from allworlds.experiments.reading import Source, as_experiment
 from allworlds.experiments.store import Store, read_description
-from allworlds.foundation.errors import AllWorldsError, InvalidParameter
+from allworlds.foundation.checks import whole
+from allworlds.foundation.errors import CellsFailed, InvalidParameter
 from allworlds.foundation.files import write_atomic
-from allworlds.foundation.machine import versions
-from allworlds.foundation.specs import parse_spec
 from allworlds.graphs.by_name import graph_spec
-from allworlds.learners.by_name import LEARNERS as REGISTRY
+from allworlds.learners.by_name import LEARNERS
 from allworlds.reporting.canvas import check_drawing
-from allworlds.reporting.race_report import finding, how_read, write_race_report
-from allworlds.workflows import plain_data
+from allworlds.reporting.race_report import describe_graph, finding, write_race_report
+from allworlds.workflows import machine_line, plain_data
 from allworlds.workflows.experiments import RunPlan, open_run, plan_of, run_plan, stored_plan
+from allworlds.worlds.by_name import WORLDS
 from allworlds.worlds.corrupted import ATTACKS
 
-GRAPH = "disjoint-cliques:10x10"
-WORLDS = (
+DEFAULT_WORLDS = (
     "stochastic:gap=0.125",
     "constrained-adversary:gap=0.125",
     "corrupted:attack=best-worst,budget=1000,gap=0.125",
     "lock-in",
 )
-LEARNERS = ("tsallis-shannon", "tsallis-shannon-paper", "tsallis-inf", "exp3-ix", "ucb-n", "thompson-n")
+DEFAULT_LEARNERS = ("tsallis-shannon", "tsallis-shannon-paper", "tsallis-inf", "exp3-ix", "ucb-n", "thompson-n")
 MORE_WORLDS = (
     "stochastic:gap=0.0625",
     *(f"corrupted:attack={attack},budget=1000,gap=0.125" for attack in ATTACKS if attack != "best-worst"),
@@ -46,46 +45,38 @@ MORE_WORLDS = (
     "drifting",
     "random",
 )
-"""With :data:`WORLDS`, every kind of world and every attack: none is left out because of who wins in it."""
+"""With :data:`DEFAULT_WORLDS`, every kind of world and every attack: none is left out because of who wins in it."""
 OURS = "tsallis-shannon"
 """The learner that the others are compared with, if it takes part; otherwise the first."""
 QUESTION = "Who is good in every world?"
 
 
-class CellsFailed(AllWorldsError):
-    """Some cells raised an error; the others are finished and kept."""
-
-
 @dataclass(frozen=True)
 class Race:
-    """The options of a race; every name is a spec (see :mod:`allworlds.foundation.specs`).
+    """The options of a race; graph, worlds and learners are specs (see :mod:`allworlds.foundation.specs`).
 
     >>> Race(graph="bandit:10", horizon=1000).worlds[0]
     'stochastic:gap=0.125'
     """
 
-    graph: str = GRAPH
-    worlds: tuple[str, ...] = WORLDS
-    learners: tuple[str, ...] = LEARNERS
+    graph: str = "disjoint-cliques:10x10"
+    worlds: Sequence[str] = DEFAULT_WORLDS
+    learners: Sequence[str] = DEFAULT_LEARNERS
     horizon: int = 30_000
-    seeds: int = 10
-    """How many."""
+    seeds: int = 20
+    """The number of runs of a learner in a world."""
     first_seed: int = 0
 
     def __post_init__(self) -> None:
-        """Write specs in one way, drop repetitions, check counts."""
-        for name, least in (("horizon", 1), ("seeds", 1), ("first_seed", 0)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                raise InvalidParameter(f"{name} is {value!r}; expected a whole number of at least {least}")
-        if self.first_seed + self.seeds > 2**63:
-            raise InvalidParameter(f"first_seed is {self.first_seed}; expected seeds below 2**63")
+        """Check the counts, give every spec its one spelling, and drop repetitions."""
+        for name, least, most in (("horizon", 1, None), ("seeds", 1, MAX_SEEDS), ("first_seed", 0, None)):
+            object.__setattr__(self, name, whole(name, getattr(self, name), at_least=least, at_most=most))
         object.__setattr__(self, "graph", str(graph_spec(self.graph)))
-        for name in ("worlds", "learners"):
+        for name, registry in (("worlds", WORLDS), ("learners", LEARNERS)):
             specs = getattr(self, name)
-            if isinstance(specs, str) or not specs:
+            if isinstance(specs, str) or not isinstance(specs, Iterable) or not (specs := tuple(specs)):
                 raise InvalidParameter(f"{name} is {specs!r}; expected a list with at least one name")
-            object.__setattr__(self, name, tuple(dict.fromkeys(str(parse_spec(spec)) for spec in specs)))
+            object.__setattr__(self, name, tuple(dict.fromkeys(str(registry.normal(spec)) for spec in specs)))
 
     @property
     def ours(self) -> str:
@@ -135,13 +126,12 @@ class RaceResult:
 
     race: Race
     summary: RaceSummary
-    seconds: float
-    """How long this start took; cells finished earlier cost nothing."""
+    seconds: float | None
+    """How long its last start took, without cells that were finished before; None if that is not known."""
     report: Path | None
     """The page, if one was written."""
-    jobs: int
-    question: str = QUESTION
-    unfinished: str | None = None
+    jobs: int | None
+    """The threads of its last start; None if that is not known."""
 
     @property
     def standings(self) -> tuple[Standing, ...]:
@@ -191,18 +181,18 @@ class RaceResult:
 
 
 def full_race() -> dict[str, Any]:
-    """What ``--full`` puts in the place of the defaults: every learner, more worlds, longer, more seeds."""
-    return {"worlds": WORLDS + MORE_WORLDS, "learners": tuple(REGISTRY), "horizon": 100_000, "seeds": 20}
+    """What ``--full`` changes: every learner, every kind of world, more rounds."""
+    return {"worlds": DEFAULT_WORLDS + MORE_WORLDS, "learners": tuple(LEARNERS), "horizon": 100_000}
 
 
 def run_race(
-    graph: str = GRAPH,
-    worlds: Sequence[str] = WORLDS,
-    learners: Sequence[str] = LEARNERS,
-    horizon: int = 30_000,
-    seeds: int = 10,
+    graph: str = Race.graph,
+    worlds: Sequence[str] = Race.worlds,
+    learners: Sequence[str] = Race.learners,
+    horizon: int = Race.horizon,
+    seeds: int = Race.seeds,
     *,
-    first_seed: int = 0,
+    first_seed: int = Race.first_seed,
     out: str | Path = "race",
     jobs: int | None = None,
     cluster: str | None = None,
@@ -220,12 +210,12 @@ def run_race(
     RaceResult(bandit:3, 1 worlds, 100 rounds, 2 seeds; worst ratios: ucb-n 1.00)
     """
     listener = listener or Listener()
-    race = Race(graph, _listed(worlds), _listed(learners), horizon, seeds, first_seed)
+    race = Race(graph, worlds, learners, horizon, seeds, first_seed)
     plan = race.plan()
     if report:
         check_drawing()
     folder = open_run(out, jobs)
-    listener.on_notice(how_read(race.graph, plan.cache.cover(race.graph)[0]))
+    listener.on_notice(describe_graph(race.graph, plan.cache.cover(race.graph)[0]))
     if (sentence := _what_is_replaced(plan, folder)) is not None:
         listener.on_notice(sentence)
     ended = run_plan(plan, folder, jobs, cluster, replace=True, listener=listener)
@@ -239,20 +229,27 @@ def run_race(
             f"{len(failed)} of {ended.total} cells failed, the others are kept in '{folder}': "
             + "; ".join(list(dict.fromkeys(errors))[:3])
         )
-    return _finish(race, plan, folder, ended.seconds, jobs, report=report)
+    timing = {"seconds": ended.seconds, "jobs": jobs or os.cpu_count() or 1}
+    return _finish(race, plan, folder, timing, report=report)
 
 
 def report_race(folder: str | Path) -> RaceResult:
-    """Write the report and the result of the finished race in ``folder`` again."""
+    """Write the report and the result of the finished race in ``folder`` again; its timing stays as it was."""
     description = read_description(folder)
+    if "race" not in description:
+        raise InvalidParameter(f"'{folder}' holds the experiment {description['name']}; expected the folder of a race")
     check_drawing()
-    return _finish(Race(**description["race"]), stored_plan(description), Path(folder), 0.0, None, report=True)
+    try:
+        timing = json.loads((Path(folder) / "result.json").read_text(encoding="utf-8"))["timing"]
+    except (OSError, ValueError, KeyError):  # a race that 'allworlds resume' finished has no result yet
+        timing = {"seconds": None, "jobs": None}
+    return _finish(Race(**description["race"]), stored_plan(description), Path(folder), timing, report=True)
 
 
-def _finish(race: Race, plan: RunPlan, folder: Path, seconds: float, jobs: int | None, *, report: bool) -> RaceResult:
+def _finish(race: Race, plan: RunPlan, folder: Path, timing: dict[str, Any], *, report: bool) -> RaceResult:
     summary = _summarise(race, plan, folder)
     page = write_race_report(summary, folder) if report else None
-    result = RaceResult(race, summary, seconds, page, jobs or os.cpu_count() or 1)
+    result = RaceResult(race, summary, report=page, **timing)
     write_atomic(folder / "result.json", (json.dumps(result.to_dict(), indent=1, allow_nan=False) + "\n").encode())
     return result
 
@@ -271,8 +268,9 @@ def _summarise(race: Race, plan: RunPlan, folder: Path) -> RaceSummary:
     for one in cells:
         groups[one.record.cell.world, one.record.cell.learner].append(one)
     runs = [_runs(world, learner, members) for (world, learner), members in groups.items()]
-    rivals = {spec: REGISTRY.find(spec).rival for spec in race.learners}
+    rivals = {spec: LEARNERS.find(spec).rival for spec in race.learners}
     rows = standings(runs, race.ours, rivals)
+    description = read_description(folder)
     return RaceSummary(
         graph=race.graph,
         cover=plan.cache.cover(race.graph)[0],
@@ -282,8 +280,8 @@ def _summarise(race: Race, plan: RunPlan, folder: Path) -> RaceSummary:
         ratios=tuple(worst_ratios(rows, rivals)),
         ours=race.ours,
         command=race.command(folder),
-        machine=f"{platform.machine()}, {os.cpu_count() or 1} cores, {platform.system()}",
-        versions=versions(),
+        machine=machine_line(description["machine"]),
+        versions=description["versions"],
     )
 
 
@@ -317,7 +315,3 @@ def _what_is_replaced(plan: RunPlan, folder: Path) -> str | None:
         return None
     what = "report" if page.exists() else "result"
     return f"replaces the {what} of another race (graph {old['race']['graph']}) in '{folder}'"
-
-
-def _listed(specs: Sequence[str]) -> Any:
-    return specs if isinstance(specs, str) else tuple(specs)

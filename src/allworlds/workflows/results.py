@@ -15,11 +15,11 @@ from allworlds.experiments.load import curves_of, final_records, read_cells
 from allworlds.experiments.parts import MEASURES, cells_in, read_part, results_checksum
 from allworlds.experiments.reading import as_experiment
 from allworlds.experiments.store import CellRecord, Store, read_description
-from allworlds.experiments.work import code, play_cell
+from allworlds.experiments.work import code_version, play_cell
 from allworlds.reporting.canvas import check_drawing
 from allworlds.reporting.experiment_answers import ExperimentSummary, answers
 from allworlds.reporting.experiment_report import write_experiment_report
-from allworlds.workflows import plain_data
+from allworlds.workflows import machine_line, plain_data
 from allworlds.workflows.race import RaceResult, report_race
 
 OnProgress = Callable[[int, int, str], None]
@@ -40,13 +40,13 @@ class Status:
     failed: int
     waiting: int
     seconds: float
-    """Spent in finished cells, over all threads."""
+    """The time spent in finished cells, summed over all threads."""
     checksum: str | None
-    """Of all results, once every cell is finished."""
+    """The checksum of all results; None until every cell is finished."""
     failures: tuple[dict[str, Any], ...]
-    """Cell, title, attempts and error of each."""
+    """The cell, title, attempts and error of each cell that failed."""
     starts: tuple[dict[str, Any], ...]
-    """When and on what it was started."""
+    """When and on what the run was started, the first start first."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -86,18 +86,17 @@ class Verification:
     """The result of :func:`verify_results`."""
 
     cells: int
-    """In all."""
     done: int
-    """Said to be finished."""
+    """Cells that the table calls finished."""
     damaged: tuple[str, ...]
-    """Sentences on rows that are not what the table says."""
+    """A sentence for each part or cell whose rows are not those that were written."""
     replayed: int
     different: tuple[str, ...]
     """Titles of replayed cells whose bits differ."""
     notice: str | None
     """Why replays may differ although nothing is wrong."""
     checksum: str
-    """Computed anew from the rows."""
+    """The checksum of all results, computed again from the rows."""
 
     @property
     def holds(self) -> bool:
@@ -121,8 +120,8 @@ def verify_results(
     whole = [record for record in done if found.get(record.cell.id) == record.checksum]
     chosen = whole if replay is None else random.Random(seed).sample(whole, min(replay, len(whole)))
     notice = None
-    if description["code"] != code():
-        notice = f"the results are of allworlds {description['code']}, this is {code()}: replays may differ"
+    if description["code"] != code_version():
+        notice = f"the results are of allworlds {description['code']}, this is {code_version()}: replays may differ"
     return Verification(
         cells=len(records),
         done=len(done),
@@ -173,20 +172,9 @@ class ExperimentReport:
     summary: ExperimentSummary
 
     @property
-    def question(self) -> str:
-        """As the file asks it."""
-        return self.summary.question
-
-    @property
     def answers(self) -> list[str]:
         """The answer in a sentence or a few."""
         return answers(self.summary)
-
-    @property
-    def unfinished(self) -> str | None:
-        """How much of the run is there, where that is not all."""
-        done, total, failed = self.summary.done, self.summary.total, len(self.summary.failures)
-        return None if done == total else f"{done} of {total} cells are finished, {failed} failed"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON; a number that JSON cannot write is None."""
@@ -262,13 +250,11 @@ def _command(description: dict[str, Any], folder: str | Path) -> str:
 
 
 def _facts(description: dict[str, Any], status: Status) -> dict[str, str]:
-    machine = dict(description["machine"])
-    simd = ", ".join(machine.pop("simd"))
     facts = {
         "versions": ", ".join(f"{name} {version}" for name, version in description["versions"].items()),
         "sources": description["code"],
-        "machine": ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in machine.items()),
-        "instruction sets": simd,
+        "machine": machine_line(description["machine"]),
+        "instruction sets": ", ".join(description["machine"]["simd"]),
         "configuration": description["hash"],
         "started": "; ".join(f"{one['started']} on {one['on_what']}" for one in status.starts) or "not yet",
         "work": f"{status.seconds:,.0f} s in finished cells, over all threads",
