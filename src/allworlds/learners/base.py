@@ -159,14 +159,8 @@ class Learner(ABC, Generic[StateT, TicketT]):
         """The inverse of :meth:`pack`."""
         state = self.init()
         for name in self.saved:
-            if name not in arrays:
-                raise InvalidState(f"{name} is missing; expected the arrays {', '.join(self.saved)}")
-            place, array = getattr(state, name), arrays[name]
-            if array.shape != place.shape:
-                raise InvalidState(f"{name} has shape {array.shape}; expected {place.shape}")
-            if not np.isfinite(array).all():
-                raise InvalidState(f"{name} contains {array[~np.isfinite(array)][0]}; expected finite numbers")
-            place[...] = array
+            place = getattr(state, name)
+            place[...] = saved_array(arrays, name, place.shape)
         dispatch.resolve(state)
         return state
 
@@ -264,6 +258,18 @@ class DividingLearner(Learner[StateT, TicketT]):
     def room_for_divisors(self) -> NDArray[np.float64]:
         """A buffer for the longest list of observed arms."""
         return np.empty(int(np.diff(self.visibility.starts).max()))
+
+
+def saved_array(arrays: Mapping[str, NDArray[Any]], name: str, shape: tuple[int, ...]) -> NDArray[Any]:
+    """One saved array; raise InvalidState unless it is there, of this shape and finite."""
+    if name not in arrays:
+        raise InvalidState(f"{name} is missing; expected it among the saved arrays")
+    array = arrays[name]
+    if array.shape != shape:
+        raise InvalidState(f"{name} has shape {array.shape}; expected {shape}")
+    if not np.isfinite(array).all():
+        raise InvalidState(f"{name} contains {array[~np.isfinite(array)][0]}; expected finite numbers")
+    return array
 
 
 def graph_for(kind: type[Learner], graph: FeedbackGraph | CliqueCover) -> FeedbackGraph | CliqueCover:

@@ -72,7 +72,7 @@ from allworlds.ftrl.within_clique import least
 from allworlds.graphs import FeedbackGraph
 from allworlds.kernels.exponential import exp
 from allworlds.kernels.jit import lean_jit
-from allworlds.learners.base import CliqueLearner
+from allworlds.learners.base import CliqueLearner, saved_array
 from allworlds.learners.dispatch import Visibility, register_kernels
 
 Floats = NDArray[np.float64]
@@ -252,8 +252,7 @@ class TsallisShannon(CliqueLearner[State, Ticket]):
         """The state as it was to the last bit, expansions included; nothing is solved again."""
         state = self.init()
         for name, array in self.pack(state).items():
-            if arrays[name].shape != array.shape or not np.isfinite(arrays[name]).all():
-                raise InvalidState(f"{name} has shape {arrays[name].shape}; expected finite numbers, {array.shape}")
+            saved_array(arrays, name, array.shape)
         if not arrays["clock"][ROUND] >= 1.0 or not min(arrays["temperature"].min(), arrays["reference"].min()) > 0.0:
             raise InvalidState("the saved round, temperatures or references are not positive; the file is damaged")
         state.cumulative_losses[: self.n_arms] = arrays["cumulative_losses"]
