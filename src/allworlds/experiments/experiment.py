@@ -38,7 +38,7 @@ from allworlds.foundation.checks import LIMIT
 from allworlds.foundation.errors import InvalidParameter
 from allworlds.foundation.specs import NAME, PATHS, Spec, parse_spec
 from allworlds.graphs.by_name import graph_spec
-from allworlds.learners import LEARNERS
+from allworlds.learners.by_name import LEARNERS
 from allworlds.worlds.by_name import WORLDS
 
 
