@@ -9,6 +9,7 @@ import pytest
 
 import allworlds as aw
 from allworlds.covers import clique_cover
+from allworlds.ftrl.regret_bound import bound_terms, stability_of
 from allworlds.ftrl.sharp import rebound
 from allworlds.graphs import disjoint_cliques
 from allworlds.worlds.by_name import make_world
@@ -157,3 +158,16 @@ def test_a_missing_outcome_ends_the_bound_because_what_is_reported_may_depend_on
     voiding = aw.Agent(disjoint_cliques(2, 1), seed=1)
     voiding.void(voiding.choose())
     assert voiding.regret_bound is None
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_stability_of_a_round_is_the_least_over_all_shifts(seed):
+    rng = np.random.default_rng(seed)
+    cover = clique_cover(disjoint_cliques([30, 1, 12]))
+    terms, factors = bound_terms(aw.Constants.practical(cover), cover), aw.Constants.practical(cover).rate_factors
+    assert terms.rebound > 0.1
+    q = rng.dirichlet([1.0, 1.0, 1.0])
+    eta, beta, k = 10.0 ** rng.uniform(-3.0, -0.5), rng.uniform(0.2, 2.0), int(rng.integers(3))
+    estimates = (rng.random(5) - rng.choice([0.0, 0.5, 0.75])) / q[k]
+    found = stability_of(terms, eta, beta, factors[k], math.sqrt(q[k]), estimates.min(), estimates.max())
+    assert found == pytest.approx(stability(eta, factors, q, k, beta, estimates, terms.rebound), rel=1e-4)
