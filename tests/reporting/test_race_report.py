@@ -270,7 +270,7 @@ def test_worlds_written_by_place_are_described_as_they_are(told):
     written = Race("bandit:3", ("corrupted:flip,1000", "stochastic:0.1", "stochastic:0.2"), ("ucb-n",)).worlds
     assert list(short_titles(written).values()) == ["corrupted", "stochastic, gap 0.1", "stochastic, gap 0.2"]
     rows = tuple(replace(row, world=written[0]) for row in told[0].summary.standings)
-    assert "are turned round" in about_world(replace(told[0].summary, standings=rows), written[0])
+    assert "becomes 1 - l" in about_world(replace(told[0].summary, standings=rows), written[0])
 
 
 def test_titles_tell_worlds_apart():
