@@ -124,3 +124,12 @@ def test_contributing_shows_the_rooms_as_they_are():
     shown = {room for line in picture.splitlines() for room in re.match(r"[\w │]*?(?=  |$)", line)[0].split(" │ ")}
     rooms = {path.parent.name for path in (ROOT / "src/allworlds").glob("*/__init__.py")}
     assert shown - {""} == rooms
+
+
+def test_every_script_names_its_group_because_a_sourced_file_without_arguments_sees_those_of_its_caller():
+    groups = {*tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["dependency-groups"], "none"}
+    for script in ("race", "test", "check", "docs", "bench"):
+        (line,) = re.findall(
+            r"^source .*_environment.*$", (ROOT / "scripts" / script).read_text(encoding="utf-8"), re.M
+        )
+        assert line.split()[-1] in groups, script
