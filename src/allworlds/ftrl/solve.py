@@ -101,7 +101,7 @@ def _checked_losses(cumulative_losses: ArrayLike, n_arms: int) -> NDArray[np.flo
     try:
         losses = np.asarray(cumulative_losses, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
-        raise InvalidLosses(f"cumulative_losses are no numbers ({error}); expected one for each arm") from None
+        raise InvalidLosses(f"cumulative_losses cannot be read ({error}); expected a number for each arm") from None
     if losses.shape != (n_arms,):
         raise InvalidLosses(f"cumulative_losses has shape {losses.shape}; expected ({n_arms},), one for each arm")
     if not np.isfinite(losses).all():
