@@ -18,7 +18,6 @@ from allworlds.experiments import store as store_module
 from allworlds.experiments.store import Store, new_folder, read_description
 from allworlds.experiments.work import play_cell
 from allworlds.foundation.errors import InvalidParameter, RunStopped
-from allworlds.foundation.files import exclusive_lock, write_atomic
 from allworlds.foundation.machine import machine, same_kind
 from allworlds.workflows import experiments as workflow_module
 from allworlds.workflows.experiments import make_plan, resume_experiment, run_experiment
@@ -245,32 +244,6 @@ def test_replays_that_differ_are_reported_by_their_titles(run, monkeypatch):
     found = verify_results(folder, replay=4)
     assert (found.replayed, len(found.different), found.checksum) == (4, 4, checksum)
     assert not found.holds
-
-
-def test_two_runners_cannot_hold_one_folder(tmp_path):
-    with (
-        exclusive_lock(tmp_path),
-        pytest.raises(InvalidParameter, match="another run is at work"),
-        exclusive_lock(tmp_path),
-    ):
-        pass
-    with exclusive_lock(tmp_path):
-        pass
-
-
-def test_a_whole_file_replaces_the_old_one_or_leaves_it(tmp_path, monkeypatch):
-    path = tmp_path / "file"
-    write_atomic(path, b"old")
-    with monkeypatch.context() as patch:
-
-        def fail(handle):
-            raise OSError(28, "No space left on device")
-
-        patch.setattr("os.fsync", fail)
-        with pytest.raises(OSError, match="No space left"):
-            write_atomic(path, b"new")
-    assert path.read_bytes() == b"old"
-    assert [file.name for file in tmp_path.iterdir()] == ["file"]
 
 
 def test_a_disk_that_is_full_midway_stops_the_run_with_a_sentence_and_it_can_be_resumed(tmp_path, monkeypatch):
