@@ -234,7 +234,6 @@ def test_self_loops_of_networkx_are_harmless():
 @pytest.mark.parametrize(
     ("other", "sentence"),
     [
-        (nx.DiGraph([(0, 1)]), "graph is directed; expected mutual feedback"),
         (nx.MultiGraph([(0, 1)]), "graph is a multigraph"),
         (nx.Graph(), "graph has no nodes"),
         (nx.grid_2d_graph(2, 2), "is of type tuple; expected str or int"),

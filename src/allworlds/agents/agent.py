@@ -79,7 +79,9 @@ class Agent:
                 f"learner is a {type(learner).__name__}; expected a learner or a graph, such as "
                 "allworlds.TsallisShannon(graph)"
             )
-        self._learner = learner
+        if not isinstance(learner.graph, FeedbackGraph):
+            raise InvalidParameter("the learner's graph changes or is noisy; expected a fixed graph for an agent")
+        self._learner, self._graph = learner, learner.graph
         self._allowed = ValueRange(reward, low, high)
         self._seed = as_seed(seed)
         self._next_id = 1
@@ -159,7 +161,7 @@ class Agent:
         """
         with self._lock:
             kept, ticket = self._waiting(decision)
-            values = reported_values(kept, losses, self._learner.graph, self._allowed)
+            values = reported_values(kept, losses, self._graph, self._allowed)
             wrong = self._learn(ticket, values)
             if wrong >= 0:
                 raise self._allowed.complain(kept.observes[wrong], values[wrong])
@@ -186,7 +188,7 @@ class Agent:
         if isinstance(learner, CliqueLearner):
             rule["cover"] = cover_to_data(learner.cover)
         else:
-            rule["graph"] = graph_to_data(learner.graph)
+            rule["graph"] = graph_to_data(self._graph)
         with self._lock:
             write_file(as_path(path), rule | self._memory())
 
@@ -236,7 +238,7 @@ class Agent:
 
     def _as_decision(self, number: int, ticket: Any) -> Decision:
         """The ticket as the user sees it: labels for arms, where there are any."""
-        arm, labels = ticket.arm, self._learner.graph.labels
+        arm, labels = ticket.arm, self._graph.labels
         observes = self._observed.get(arm) or self._observes(arm)
         label = arm if labels is None else labels[arm]
         return Decision(number, label, ticket.probability, ticket.round, observes, self._learner.details(ticket))
@@ -246,7 +248,7 @@ class Agent:
         arms = self._learner.observes(arm)
         key = arms.tobytes()
         if key not in self._observed:
-            labels = self._learner.graph.labels
+            labels = self._graph.labels
             numbers: list[int] = arms.tolist()
             self._observed[key] = tuple(numbers) if labels is None else tuple(labels[i] for i in numbers)
         self._observed[arm] = self._observed[key]

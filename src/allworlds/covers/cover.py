@@ -16,7 +16,7 @@ from allworlds.foundation.errors import InvalidCover, InvalidParameter
 from allworlds.foundation.files import write_atomic
 from allworlds.graphs.files import COVER_FORMAT, graph_from_data, graph_to_data, read_cover_data
 from allworlds.graphs.graph import FeedbackGraph, check_graph, flatten_cliques
-from allworlds.graphs.storage import group_arms
+from allworlds.graphs.storage import Arcs, group_arms
 
 Groups: TypeAlias = tuple[Ints, Ints, Ints]
 """Owner, order and starts, as :func:`group_arms` gives them."""
@@ -268,7 +268,9 @@ def _check_partition(members: Ints, number: Ints, n_arms: int) -> None:
 
 
 def _check_cliques(cover: CliqueCover) -> None:
-    strangers = cover.graph._storage.find_strangers(cover.owner, cover.order, cover.starts)
+    check_graph(cover.graph)
+    storage = cover.graph._storage
+    strangers = None if isinstance(storage, Arcs) else storage.find_strangers(cover.owner, cover.order, cover.starts)
     if strangers is not None:
         one, other = sorted(strangers)
         raise InvalidCover(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from allworlds.graphs.changing import AnyGraph, ChangingGraph, NoisyGraph, changing, noisy
 from allworlds.graphs.families import (
     bandit,
     barabasi_albert,
@@ -23,9 +24,13 @@ from allworlds.graphs.families import (
 from allworlds.graphs.graph import FeedbackGraph
 
 __all__ = [
+    "AnyGraph",
+    "ChangingGraph",
     "FeedbackGraph",
+    "NoisyGraph",
     "bandit",
     "barabasi_albert",
+    "changing",
     "cycle",
     "disjoint_cliques",
     "erdos_renyi",
@@ -34,6 +39,7 @@ __all__ = [
     "interval",
     "lu_gadgets",
     "mycielski_complement",
+    "noisy",
     "path",
     "random_interval",
     "random_unit_disk",

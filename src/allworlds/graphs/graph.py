@@ -12,18 +12,20 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from allworlds.foundation.checks import Error, Ints, check_arms, index, integers, is_whole, shorten, whole
+from allworlds.foundation.checks import Error, Ints, check_arms, flag, index, integers, is_whole, shorten, whole
 from allworlds.foundation.errors import InvalidGraph, InvalidParameter, MissingExtra
-from allworlds.graphs.storage import DisjointCliques, Storage, from_neighbours, from_pairs, induced
+from allworlds.graphs.features import Observability
+from allworlds.graphs.storage import Arcs, DisjointCliques, Storage, from_arcs, from_neighbours, from_pairs, induced
 
 Label: TypeAlias = str | int
+SelfLoops: TypeAlias = bool | Iterable[int]
 
 
 class FeedbackGraph:
     """Who sees whom: choosing an arm shows its own loss and the losses of its neighbours.
 
-    The graph is undirected, and an arm always sees itself. It is immutable: the arrays that it returns are read-only
-    or copies. Two graphs are equal if their structure and labels are, however they were built.
+    The graph is undirected and an arm sees itself, unless told otherwise. It is immutable: the arrays that it returns
+    are read-only or copies. Two graphs are equal if their structure and labels are, however they were built.
 
     Parameters
     ----------
@@ -33,6 +35,11 @@ class FeedbackGraph:
         Pairs of arms, (m, 2). Repeated pairs, both orientations and self-loops are allowed.
     labels:
         One str or int for each arm, all different. Labels that only repeat the arm numbers are dropped.
+    directed:
+        If true, an edge (i, j) says that choosing arm i shows arm j, and nothing about the other way round.
+    self_loops:
+        Whether arms see themselves: all of them, none, or those in a list. A pair (i, i) in ``edges`` is a self-loop,
+        too.
 
     Examples
     --------
@@ -44,9 +51,15 @@ class FeedbackGraph:
     >>> graph.index_of("d")
     3
 
+    Whoever bids sees what all higher bids would have paid; the highest bid is seen by all others, but not by itself:
+
+    >>> bids = FeedbackGraph(3, [(0, 1), (0, 2), (1, 2)], directed=True, self_loops=[0, 1])
+    >>> bids, bids.sees(1), bids.seen_by(2), bids.observability
+    (FeedbackGraph(3 arms, 3 directed edges), array([1, 2]), array([0, 1]), 'strong')
+
     References
     ----------
-    [EK21, Section 2].
+    [EK21, Section 2]; directed graphs: [Alon, Cesa-Bianchi, Dekel and Koren 2015].
     """
 
     __slots__ = ("_digest", "_labels", "_numbers", "_storage")
@@ -57,7 +70,13 @@ class FeedbackGraph:
     _numbers: dict[Hashable, int] | None
 
     def __init__(
-        self, n_arms: int, edges: Iterable[Sequence[int]] | Ints = (), labels: Sequence[Label] | None = None
+        self,
+        n_arms: int,
+        edges: Iterable[Sequence[int]] | Ints = (),
+        labels: Sequence[Label] | None = None,
+        *,
+        directed: bool = False,
+        self_loops: SelfLoops = True,
     ) -> None:
         n_arms = whole("n_arms", n_arms, error=InvalidGraph)
         pairs = integers("edges", edges, InvalidGraph)
@@ -66,7 +85,12 @@ class FeedbackGraph:
         if pairs.ndim != 2 or pairs.shape[1] != 2:
             raise InvalidGraph(f"edges has shape {pairs.shape}; expected pairs of arms, shape (m, 2)")
         check_arms("edges", pairs.ravel(), n_arms, InvalidGraph)
-        self._fill(from_pairs(n_arms, pairs), labels)
+        if not flag("directed", directed, InvalidGraph) and self_loops is True:
+            storage = from_pairs(n_arms, pairs)
+        else:
+            loops = _loops(self_loops, n_arms)
+            storage = from_arcs(n_arms, np.concatenate([pairs, loops] if directed else [pairs, pairs[:, ::-1], loops]))
+        self._fill(storage, labels)
 
     def _fill(self, storage: Storage, labels: Sequence[Label] | None) -> None:
         self._storage = storage
@@ -92,11 +116,23 @@ class FeedbackGraph:
         return cls._of(from_neighbours(*induced(*graph._storage.neighbours(), arms)))
 
     @classmethod
-    def from_adjacency(cls, matrix: ArrayLike, labels: Sequence[Label] | None = None) -> FeedbackGraph:
-        """The graph of a square symmetric matrix of zeros and ones; the diagonal is ignored.
+    def from_adjacency(
+        cls,
+        matrix: ArrayLike,
+        labels: Sequence[Label] | None = None,
+        *,
+        directed: bool = False,
+        self_loops: SelfLoops | None = None,
+    ) -> FeedbackGraph:
+        """The graph of a square matrix of zeros and ones, symmetric unless ``directed``.
+
+        Row i says whom arm i sees. Where ``self_loops`` does not say who sees itself, the diagonal of a directed graph
+        does; in an undirected one all arms do.
 
         >>> FeedbackGraph.from_adjacency([[0, 1], [1, 0]]).n_edges
         1
+        >>> FeedbackGraph.from_adjacency([[1, 1], [0, 0]], directed=True).seen_by(1)
+        array([0])
         """
         try:
             square = np.array(matrix)
@@ -106,7 +142,9 @@ class FeedbackGraph:
             raise InvalidGraph(f"the adjacency matrix has shape {square.shape}; expected a square matrix")
         if square.dtype.kind not in "biuf":
             raise InvalidGraph(f"the adjacency matrix is of type {square.dtype}; expected 0 and 1")
-        np.fill_diagonal(square, 1)
+        if not flag("directed", directed, InvalidGraph):
+            np.fill_diagonal(square, 0)
+            self_loops = True if self_loops is None else self_loops
         seen = square == 1
         wrong = np.argwhere(~seen & (square != 0))
         if wrong.size:
@@ -114,14 +152,16 @@ class FeedbackGraph:
             entry = square[row, column]
             raise InvalidGraph(f"entry ({row}, {column}) of the adjacency matrix is {entry}; expected 0 or 1")
         lopsided = np.argwhere(seen & ~seen.T)
-        if lopsided.size:
+        if lopsided.size and not directed:
             row, column = lopsided[0]
             raise InvalidGraph(
                 f"arm {row} sees arm {column} but not the other way round; expected a symmetric matrix; "
-                "try (matrix | matrix.T) or (matrix & matrix.T)"
+                "try directed=True, (matrix | matrix.T) or (matrix & matrix.T)"
             )
-        indptr = np.concatenate([[0], np.cumsum(seen.sum(axis=1))]).astype(np.int64)
-        return cls._of(from_neighbours(indptr, np.nonzero(seen)[1].astype(np.int64)), labels)
+        loops = _loops(False if self_loops is None else self_loops, len(square))
+        if self_loops is not None:
+            np.fill_diagonal(seen, False)
+        return cls._of(from_arcs(len(square), np.concatenate([np.argwhere(seen), loops])), labels)
 
     @classmethod
     def from_cliques(
@@ -150,15 +190,14 @@ class FeedbackGraph:
         return cls._of(from_pairs(n_arms, np.concatenate(pairs)), labels)
 
     @classmethod
-    def from_networkx(cls, graph: Any) -> FeedbackGraph:
-        """The graph of an undirected ``networkx.Graph``.
+    def from_networkx(cls, graph: Any, *, self_loops: SelfLoops = True) -> FeedbackGraph:
+        """The graph of a ``networkx.Graph``, or the directed one of a ``networkx.DiGraph``.
 
-        Node names become labels, unless they are 0, 1, 2, ... in order.
+        Node names become labels, unless they are 0, 1, 2, ... in order. ``self_loops`` is as for
+        :class:`FeedbackGraph`: by default all arms see themselves, whether the graph says so or not.
         """
         if not isinstance(graph, import_networkx().Graph):
             raise InvalidGraph(f"graph is of type {type(graph).__name__}; expected a networkx graph")
-        if graph.is_directed():
-            raise InvalidGraph("graph is directed; expected mutual feedback; try graph.to_undirected()")
         if graph.is_multigraph():
             raise InvalidGraph("graph is a multigraph; expected at most one edge a pair; try networkx.Graph(graph)")
         nodes = list(graph.nodes)
@@ -166,15 +205,31 @@ class FeedbackGraph:
             raise InvalidGraph("graph has no nodes; expected at least one")
         labels = clean_labels(nodes, len(nodes))
         number = {node: arm for arm, node in enumerate(nodes)}
-        return cls(len(nodes), [(number[one], number[other]) for one, other in graph.edges], labels)
+        pairs = [(number[one], number[other]) for one, other in graph.edges]
+        return cls(len(nodes), pairs, labels, directed=graph.is_directed(), self_loops=self_loops)
 
     def to_networkx(self) -> Any:
-        """The same graph as a ``networkx.Graph``, with labels as node names and without self-loops."""
+        """The same graph as a ``networkx.Graph``, with labels as node names and without self-loops.
+
+        A graph that is directed, or has arms that do not see themselves, becomes a ``DiGraph`` with its self-loops;
+        ``from_networkx(..., self_loops=False)`` reads it back.
+        """
         names = self._labels if self._labels is not None else range(self.n_arms)
-        graph = import_networkx().Graph()
+        arcs = isinstance(self._storage, Arcs)
+        graph = import_networkx().DiGraph() if arcs else import_networkx().Graph()
         graph.add_nodes_from(names)
         graph.add_edges_from((names[one], names[other]) for one, other in self.edges().tolist())
+        graph.add_edges_from((names[arm], names[arm]) for arm in np.flatnonzero(self.self_loops).tolist() if arcs)
         return graph
+
+    def mutual(self) -> FeedbackGraph:
+        """The undirected graph of the edges that go both ways; all its arms see themselves."""
+        matrix = self.adjacency()
+        return self if not isinstance(self._storage, Arcs) else self.from_adjacency(matrix & matrix.T, self._labels)
+
+    def symmetrised(self) -> FeedbackGraph:
+        """The undirected graph of all edges, whichever way they go; all its arms see themselves."""
+        return self if not isinstance(self._storage, Arcs) else FeedbackGraph(self.n_arms, self.edges(), self._labels)
 
     @property
     def n_arms(self) -> int:
@@ -183,8 +238,52 @@ class FeedbackGraph:
 
     @property
     def n_edges(self) -> int:
-        """The number of edges; that an arm sees itself is not counted."""
+        """The number of edges, or of directed edges; that an arm sees itself is not counted."""
         return self._storage.n_edges
+
+    @property
+    def is_directed(self) -> bool:
+        """Whether some arm sees another that does not see it."""
+        return "directed" in self.demands()
+
+    @property
+    def self_loops(self) -> NDArray[np.bool_]:
+        """Whether each arm sees itself, (n_arms,)."""
+        return self._storage.loops() if isinstance(self._storage, Arcs) else np.ones(self.n_arms, dtype=np.bool_)
+
+    @property
+    def observability(self) -> Observability:
+        """How well arms can be seen, with the arms that make it so.
+
+        >>> FeedbackGraph(3, [(0, 1), (0, 2)], directed=True, self_loops=False).observability.arms
+        (0,)
+        """
+        if not isinstance(self._storage, Arcs):
+            return Observability("strong")
+        loops, seen = self.self_loops, np.diff(self._storage.observers[0])
+        for level, hard in (("none", seen == 0), ("weak", ~loops & (seen < self.n_arms - 1))):
+            if hard.any():
+                return Observability(level, np.flatnonzero(hard).tolist())
+        return Observability("strong")
+
+    def demands(self) -> dict[str, str]:
+        """What the graph asks of a learner beyond mutual feedback: some of ``FEATURES``, each with an arm as witness.
+
+        >>> FeedbackGraph(2, [(0, 1)], directed=True, self_loops=[0]).demands()
+        {'directed': 'arm 0 sees arm 1 but not the other way round', 'loopless': 'arm 1 does not see itself'}
+        """
+        found: dict[str, str] = {}
+        if not isinstance(self._storage, Arcs):
+            return found
+        arcs = self.edges()
+        keys, turned = arcs[:, 0] * self.n_arms + arcs[:, 1], arcs[:, 1] * self.n_arms + arcs[:, 0]
+        for one, other in arcs[~np.isin(turned, keys)][:1].tolist():
+            found["directed"] = f"arm {one} sees arm {other} but not the other way round"
+        for arm in np.flatnonzero(~self.self_loops)[:1].tolist():
+            found["loopless"] = f"arm {arm} does not see itself"
+        if (hard := self.observability) == "weak":
+            found["weak"] = f"arm {hard.arms[0]} is not seen by itself, and not by all other arms"
+        return found
 
     @property
     def labels(self) -> tuple[Label, ...] | None:
@@ -195,12 +294,16 @@ class FeedbackGraph:
         """The arms whose losses are shown when ``arm`` is chosen: itself and its neighbours, sorted."""
         return self._storage.sees(index("arm", arm, self.n_arms))
 
+    def seen_by(self, arm: int) -> Ints:
+        """The arms whose choice shows the loss of ``arm``, sorted; the same as ``sees`` in an undirected graph."""
+        return self._storage.seen_by(index("arm", arm, self.n_arms))
+
     def degree(self, arm: int) -> int:
-        """The number of neighbours of ``arm``, itself not counted."""
+        """The number of other arms that choosing ``arm`` shows."""
         return self._storage.degree(index("arm", arm, self.n_arms))
 
     def are_neighbours(self, one: int, other: int) -> bool:
-        """Whether choosing one of the two arms shows the other; true of an arm and itself."""
+        """Whether choosing either of the two arms shows the other; of an arm and itself, whether it sees itself."""
         return self._storage.are_neighbours(index("one", one, self.n_arms), index("other", other, self.n_arms))
 
     def is_clique(self, arms: Iterable[int]) -> bool:
@@ -217,11 +320,11 @@ class FeedbackGraph:
         return all(np.isin(members, self._storage.sees(arm)).all() for arm in members.tolist())
 
     def edges(self) -> Ints:
-        """All edges as pairs i < j, sorted, (n_edges, 2), int64; large for dense graphs."""
+        """All edges as pairs i < j, or as directed pairs, sorted, (n_edges, 2), int64; large for dense graphs."""
         return self._storage.edges()
 
     def adjacency(self) -> NDArray[np.bool_]:
-        """Who sees whom as a dense matrix, (n_arms, n_arms), with a True diagonal."""
+        """Who sees whom as a dense matrix, (n_arms, n_arms)."""
         matrix = np.zeros((self.n_arms, self.n_arms), dtype=np.bool_)
         for arm in range(self.n_arms):
             matrix[arm, self._storage.sees(arm)] = True
@@ -247,7 +350,8 @@ class FeedbackGraph:
         if self._digest is None:
             cliques = isinstance(self._storage, DisjointCliques)
             kind = "disjoint cliques" if cliques else "neighbours"
-            digest = hashlib.sha256(f"allworlds undirected graph, {kind}, {self.n_arms} arms\n".encode())
+            kind = "directed graph, arcs" if isinstance(self._storage, Arcs) else f"undirected graph, {kind}"
+            digest = hashlib.sha256(f"allworlds {kind}, {self.n_arms} arms\n".encode())
             for array in self._storage.arrays()[: 1 if cliques else 2]:
                 digest.update(array.astype("<i8", copy=False).data)
             self._digest = digest.hexdigest()
@@ -270,17 +374,32 @@ class FeedbackGraph:
 
     def __repr__(self) -> str:
         arms = "1 arm" if self.n_arms == 1 else f"{self.n_arms} arms"
-        edges = "1 edge" if self.n_edges == 1 else f"{self.n_edges} edges"
-        return f"FeedbackGraph({arms}, {edges})"
+        kind = "directed edge" if isinstance(self._storage, Arcs) else "edge"
+        return f"FeedbackGraph({arms}, {self.n_edges} {kind}{'' if self.n_edges == 1 else 's'})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return FeedbackGraph._of, (self._storage, self._labels)
 
 
 def check_graph(graph: object, error: Error = InvalidParameter) -> None:
-    """Raise ``error`` unless ``graph`` is a :class:`FeedbackGraph`."""
+    """Raise ``error`` unless ``graph`` is an undirected :class:`FeedbackGraph` whose arms all see themselves."""
     if not isinstance(graph, FeedbackGraph):
         raise error(f"graph is of type {type(graph).__name__}; expected a FeedbackGraph")
+    for fault in graph.demands().values():
+        raise InvalidGraph(
+            f"{fault}; expected an undirected graph whose arms all see themselves; graph.mutual() is the one of the "
+            "edges that go both ways"
+        )
+
+
+def _loops(self_loops: SelfLoops, n_arms: int) -> Ints:
+    """The self-loops as pairs (i, i)."""
+    if isinstance(self_loops, bool | np.bool_):
+        arms = np.arange(n_arms if self_loops else 0)
+    else:
+        arms = integers("self_loops", self_loops, InvalidGraph).ravel()
+        check_arms("self_loops", arms, n_arms, InvalidGraph)
+    return np.column_stack([arms, arms])
 
 
 def flatten_cliques(cliques: Iterable[Iterable[int]], n_arms: int, error: Error) -> tuple[Ints, Ints]:

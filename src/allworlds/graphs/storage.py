@@ -1,22 +1,35 @@
-"""How a graph is stored: two small classes with one interface, chosen by the graph's structure.
+"""How a graph is stored: three small classes with one interface, chosen by the graph's structure.
 
 Disjoint cliques are stored as the clique of each arm: a thousand cliques of a thousand arms have half a billion edges
-and take sixteen megabytes. Any other graph is stored as sorted lists of neighbours (CSR). :func:`from_neighbours`
-chooses, so equal graphs are always stored in the same way.
+and take sixteen megabytes. Any other undirected graph whose arms all see themselves is stored as sorted lists of
+neighbours (CSR), and the rest as arcs: such lists in both directions. :func:`from_neighbours` and :func:`from_arcs`
+choose, so equal graphs are always stored in the same way.
 
-The interface: ``n_arms``, ``n_edges``, ``sees(i)``, ``degree(i)``, ``are_neighbours(i, j)``, ``edges()``,
-``neighbours()``, ``find_strangers(owner, order, starts)``, ``arrays()``.
+The interface: ``n_arms``, ``n_edges``, ``sees(i)``, ``seen_by(i)``, ``degree(i)``, ``are_neighbours(i, j)``,
+``edges()``, ``neighbours()``, ``arrays()``; of undirected graphs also ``find_strangers(owner, order, starts)``.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from allworlds.foundation.checks import Ints, frozen
+
+
+class Visibility(NamedTuple):
+    """A list of arms for each arm, as kernels take it: ``order[starts[w]:starts[w + 1]]`` with ``w = where[arm]``.
+
+    The arrays of a fixed graph are read-only, and arms with the same list may share it. Those of a changing graph are
+    written anew in every round.
+    """
+
+    where: Ints
+    starts: Ints
+    order: Ints
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -72,6 +85,8 @@ class DisjointCliques:
         """The clique of ``arm``."""
         clique = self.owner[arm]
         return self.order[self.starts[clique] : self.starts[clique + 1]]
+
+    seen_by = sees
 
     def degree(self, arm: int) -> int:
         """The number of other arms in the clique of ``arm``."""
@@ -142,6 +157,8 @@ class Neighbours:
         """``arm`` and its neighbours."""
         return self.indices[self.indptr[arm] : self.indptr[arm + 1]]
 
+    seen_by = sees
+
     def degree(self, arm: int) -> int:
         """The number of neighbours, ``arm`` not counted."""
         return int(self.indptr[arm + 1] - self.indptr[arm]) - 1
@@ -181,7 +198,81 @@ class Neighbours:
         return self.indptr, self.indices
 
 
-Storage: TypeAlias = DisjointCliques | Neighbours
+@dataclass(frozen=True, eq=False, slots=True)
+class Arcs:
+    """Any feedback: arm i sees ``indices[indptr[i]:indptr[i + 1]]``, sorted, and itself only if it is listed.
+
+    ``observers`` are lists of the same kind of who sees each arm.
+    """
+
+    indptr: Ints
+    indices: Ints
+    observers: tuple[Ints, Ints]
+
+    def __post_init__(self) -> None:
+        for array in (*self.arrays(), *self.observers):
+            frozen(array)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Arcs.from_lists, self.arrays()
+
+    @classmethod
+    def from_lists(cls, indptr: Ints, indices: Ints) -> Arcs:
+        """From the sorted lists of who is seen by each arm."""
+        n_arms = len(indptr) - 1
+        rows = np.repeat(np.arange(n_arms), np.diff(indptr))
+        order = np.argsort(indices, kind="stable")
+        starts = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(np.bincount(indices, minlength=n_arms))])
+        return cls(indptr, indices, (starts, rows[order]))
+
+    @property
+    def n_arms(self) -> int:
+        """The number of arms."""
+        return len(self.indptr) - 1
+
+    @property
+    def n_edges(self) -> int:
+        """The number of directed edges, self-loops not counted."""
+        return len(self.indices) - int(self.loops().sum())
+
+    def loops(self) -> NDArray[np.bool_]:
+        """Whether each arm sees itself, (n_arms,)."""
+        rows = np.repeat(np.arange(self.n_arms), np.diff(self.indptr))
+        return np.bincount(rows[rows == self.indices], minlength=self.n_arms).astype(np.bool_)
+
+    def sees(self, arm: int) -> Ints:
+        """The arms that ``arm`` shows."""
+        return self.indices[self.indptr[arm] : self.indptr[arm + 1]]
+
+    def seen_by(self, arm: int) -> Ints:
+        """The arms that show ``arm``."""
+        starts, order = self.observers
+        return order[starts[arm] : starts[arm + 1]]
+
+    def degree(self, arm: int) -> int:
+        """The number of other arms that ``arm`` shows."""
+        return len(self.sees(arm)) - int(arm in self.sees(arm))
+
+    def are_neighbours(self, one: int, other: int) -> bool:
+        """Whether each shows the other."""
+        return bool(other in self.sees(one) and one in self.sees(other))
+
+    def edges(self) -> Ints:
+        """All directed edges (i, j), i and j different, sorted, (n_edges, 2)."""
+        rows = np.repeat(np.arange(self.n_arms), np.diff(self.indptr))
+        proper = rows != self.indices
+        return np.column_stack([rows[proper], self.indices[proper]])
+
+    def neighbours(self) -> tuple[Ints, Ints]:
+        """Copies of both arrays of what each arm shows."""
+        return self.indptr.copy(), self.indices.copy()
+
+    def arrays(self) -> tuple[Ints, Ints]:
+        """The arrays that define the graph."""
+        return self.indptr, self.indices
+
+
+Storage: TypeAlias = DisjointCliques | Neighbours | Arcs
 
 
 def group_arms(owner: Ints, n_groups: int) -> tuple[Ints, Ints, Ints]:
@@ -224,14 +315,28 @@ def matrix_of(indptr: Ints, indices: Ints) -> NDArray[np.bool_]:
 
 
 def from_pairs(n_arms: int, pairs: Ints) -> Storage:
-    """Store the graph with these edges, (m, 2), which may be repeated, in either orientation."""
+    """Store the graph with these edges, (m, 2), in either orientation, repeated or not; all arms see themselves."""
     arms = np.arange(n_arms)
-    # One number for each directed edge, so that one call sorts and drops copies.
-    keys = np.unique(
-        np.concatenate([arms * n_arms + arms, pairs[:, 0] * n_arms + pairs[:, 1], pairs[:, 1] * n_arms + pairs[:, 0]])
-    )
-    indptr = np.searchsorted(keys, np.arange(n_arms + 1) * n_arms)
-    return from_neighbours(indptr, keys % n_arms)
+    return from_neighbours(*_lists(n_arms, np.concatenate([np.column_stack([arms, arms]), pairs, pairs[:, ::-1]])))
+
+
+def from_arcs(n_arms: int, pairs: Ints) -> Storage:
+    """Store the graph in which arm i sees arm j for each pair (i, j), (m, 2); self-loops are pairs, too.
+
+    >>> type(from_arcs(2, np.array([(0, 0), (0, 1), (1, 0), (1, 1)]))).__name__  # mutual, and all see themselves
+    'DisjointCliques'
+    """
+    indptr, indices = _lists(n_arms, pairs)
+    arcs = Arcs.from_lists(indptr, indices)
+    starts, order = arcs.observers
+    mutual = np.array_equal(starts, indptr) and np.array_equal(order, indices)
+    return from_neighbours(indptr, indices) if mutual and arcs.loops().all() else arcs
+
+
+def _lists(n_arms: int, pairs: Ints) -> tuple[Ints, Ints]:
+    """Sorted lists of the arms that each arm sees, from pairs (i, j), which may be repeated."""
+    keys = np.unique(pairs[:, 0] * n_arms + pairs[:, 1])  # one number a pair, so that one call sorts and drops copies
+    return np.searchsorted(keys, np.arange(n_arms + 1) * n_arms), keys % n_arms
 
 
 def from_neighbours(indptr: Ints, indices: Ints) -> Storage:

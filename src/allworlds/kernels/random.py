@@ -28,6 +28,7 @@ Word = np.uint64
 STREAM_AGENT = 1
 STREAM_LEARNER = 2
 STREAM_WORLD = 16
+STREAM_GRAPH = 64
 """Streams keep users of one seed apart; a learner that needs more numbers has the streams 4 to 15."""
 
 _LOW = np.uint64(0xFFFFFFFF)

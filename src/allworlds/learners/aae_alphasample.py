@@ -31,6 +31,7 @@ from allworlds.foundation.checks import real, whole
 from allworlds.kernels.jit import lean_jit
 from allworlds.learners.base import Learner, Ticket
 from allworlds.learners.dispatch import Visibility, register_kernels
+from allworlds.learners.recipe import LearnerRecipe
 
 FIRST_ACCURACY = 0.25
 
@@ -78,6 +79,7 @@ class AAEAlphaSample(Learner[State, Ticket]):
     """
 
     name: ClassVar[str] = "aae-alphasample"
+    accepts: ClassVar[frozenset[str]] = frozenset({"directed", "changing", "uninformed"})
     saved: ClassVar[tuple[str, ...]] = ("sums", "active", "waiting", "place", "clock")
 
     horizon: int
@@ -193,3 +195,19 @@ def phase_length(length: float, accuracy: float) -> float:
 
 
 register_kernels(State, draw, update)
+
+RECIPES = (
+    LearnerRecipe(
+        "aae-alphasample",
+        AAEAlphaSample,
+        "sum of log T / Delta over the 10 alpha log N smallest gaps [Cohen et al. 2016]",
+        "aae-alphasample:scale=0.1",
+        {"scale": "number"},
+        kind=AAEAlphaSample,
+        world="stochastic",
+        told="horizon",
+        horizon="needed",
+        source='Cohen, Hazan and Koren, "Online learning with feedback graphs without the graphs", ICML 2016',
+        rendering="as printed",
+    ),
+)

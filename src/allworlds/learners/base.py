@@ -28,10 +28,11 @@ from numpy.typing import NDArray
 
 from allworlds.covers import CliqueCover, clique_cover
 from allworlds.foundation.checks import real, whole
-from allworlds.foundation.errors import InvalidLosses, InvalidParameter, InvalidState
+from allworlds.foundation.errors import InvalidGraph, InvalidLosses, InvalidParameter, InvalidState
 from allworlds.graphs import FeedbackGraph
+from allworlds.graphs.changing import AnyGraph, ChangingGraph
 from allworlds.learners import dispatch
-from allworlds.learners.dispatch import Shows, Visibility, visibility_of
+from allworlds.learners.dispatch import Shows, Visibility, observers_of, visibility_of
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
@@ -66,6 +67,8 @@ class Learner(ABC, Generic[StateT, TicketT]):
     but not ranked."""
     takes_cover: ClassVar[bool] = False
     """Whether a cover may stand in for the graph."""
+    accepts: ClassVar[frozenset[str]] = frozenset()
+    """What it accepts beyond undirected graphs whose arms see themselves: some of ``graphs.features.FEATURES``."""
     exact_probability: ClassVar[bool] = True
     """False where the probability of a choice has no closed form: tickets say NaN, ``distribution`` estimates."""
     ticket_class: ClassVar[type] = Ticket
@@ -76,13 +79,14 @@ class Learner(ABC, Generic[StateT, TicketT]):
     logged: ClassVar[tuple[str, ...]] = ()
     """The fields of a ticket that are worth logging beside its arm, probability and round."""
 
-    graph: FeedbackGraph
+    graph: AnyGraph
     """Who sees whom."""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.graph, FeedbackGraph):
+        if not isinstance(self.graph, AnyGraph):
             kind = type(self.graph).__name__
             raise InvalidParameter(f"graph is a {kind}; expected a FeedbackGraph; cover.graph is that of a cover")
+        check_accepted(type(self), self.graph)
 
     @property
     def n_arms(self) -> int:
@@ -99,13 +103,23 @@ class Learner(ABC, Generic[StateT, TicketT]):
         """Its name in tables."""
         return self.name
 
-    @cached_property
+    @property
     def visibility(self) -> Visibility:
-        """The arms that each arm shows to this learner, as kernels take them."""
+        """The arms that each arm shows to this learner, as kernels take them; new room if the graph changes."""
+        changes = isinstance(self.graph, ChangingGraph)
+        return visibility_of(self.graph, self.shows) if changes else self._visibility
+
+    @cached_property
+    def _visibility(self) -> Visibility:
         return visibility_of(self.graph, self.shows)
 
+    @property
+    def observers(self) -> Visibility:
+        """The arms that show each arm, as kernels take them; the same as ``visibility`` in an undirected graph."""
+        return observers_of(self.graph, self.visibility)
+
     def observes(self, arm: int) -> NDArray[np.int64]:
-        """The arms whose losses ``update`` takes after ``arm`` was chosen, sorted."""
+        """The arms whose losses ``update`` takes after ``arm`` was chosen, sorted; unknown if the graph changes."""
         where, starts, order = self.visibility
         return order[starts[where[arm]] : starts[where[arm] + 1]]
 
@@ -186,7 +200,7 @@ class Learner(ABC, Generic[StateT, TicketT]):
         return {name: getattr(self, name) for name in names if name not in ("graph", "cover")}
 
     @classmethod
-    def from_settings(cls, graph: FeedbackGraph | CliqueCover, settings: dict[str, Any]) -> Self:
+    def from_settings(cls, graph: AnyGraph | CliqueCover, settings: dict[str, Any]) -> Self:
         """The inverse of :meth:`settings`; a learner that takes no cover takes the graph of one."""
         made: Any = cls
         learner: Self = made(graph_for(cls, graph), **settings)
@@ -205,13 +219,15 @@ class CliqueLearner(Learner[StateT, TicketT]):
     graph: FeedbackGraph = field(repr=False, compare=False)
     cover: CliqueCover
 
-    def __init__(self, graph: FeedbackGraph | CliqueCover) -> None:
-        if not isinstance(graph, FeedbackGraph | CliqueCover):
+    def __init__(self, graph: AnyGraph | CliqueCover) -> None:
+        if not isinstance(graph, AnyGraph | CliqueCover):
             raise InvalidParameter(
                 f"graph is a {type(graph).__name__}; expected a FeedbackGraph or a CliqueCover of one; "
                 "allworlds.clique_cover(graph) computes a cover"
             )
-        object.__setattr__(self, "cover", clique_cover(graph) if isinstance(graph, FeedbackGraph) else graph)
+        if not isinstance(graph, CliqueCover):
+            check_accepted(type(self), graph)
+        object.__setattr__(self, "cover", graph if isinstance(graph, CliqueCover) else clique_cover(_fixed(graph)))
         object.__setattr__(self, "graph", self.cover.graph)
 
     @property
@@ -220,7 +236,7 @@ class CliqueLearner(Learner[StateT, TicketT]):
         return self.cover.n_cliques
 
     @cached_property
-    def visibility(self) -> Visibility:
+    def _visibility(self) -> Visibility:
         """An arm shows its clique; its other neighbours are seen but not used."""
         return Visibility(self.cover.owner, self.cover.starts, self.cover.order)
 
@@ -257,7 +273,8 @@ class DividingLearner(Learner[StateT, TicketT]):
 
     def room_for_divisors(self) -> NDArray[np.float64]:
         """A buffer for the longest list of observed arms."""
-        return np.empty(int(np.diff(self.visibility.starts).max()))
+        changes = isinstance(self.graph, ChangingGraph)
+        return np.empty(self.n_arms if changes else int(np.diff(self.visibility.starts).max()))
 
 
 def saved_array(arrays: Mapping[str, NDArray[Any]], name: str, shape: tuple[int, ...]) -> NDArray[Any]:
@@ -272,7 +289,31 @@ def saved_array(arrays: Mapping[str, NDArray[Any]], name: str, shape: tuple[int,
     return array
 
 
-def graph_for(kind: type[Learner], graph: FeedbackGraph | CliqueCover) -> FeedbackGraph | CliqueCover:
+def check_accepted(kind: type[Learner], graph: AnyGraph) -> None:
+    """Raise InvalidGraph unless a kind of learner takes the graph: name the arm, and learners that do."""
+    if graph.observability == "none":
+        arms = graph.observability.arms if isinstance(graph, FeedbackGraph) else ()
+        which = f"arm {arms[0]}" if arms else "some arm in some round"
+        raise InvalidGraph(f"no arm sees {which}; expected that some arm sees each arm; add a self-loop or an edge")
+    demands = {} if kind.shows == "everything" else graph.demands()
+    for feature, fault in demands.items():
+        if feature not in kind.accepts:
+            from allworlds.learners.by_name import LEARNERS
+
+            rivals = [recipe for recipe in LEARNERS.values() if recipe.rival]
+            others = [recipe.name for recipe in rivals if demands.keys() <= recipe.kind.accepts]
+            advice = f"learners that take this graph: {', '.join(others)}" if others else "no learner takes this graph"
+            raise InvalidGraph(f"{fault}, which {kind.name} does not take; {advice}")
+
+
+def _fixed(graph: AnyGraph) -> FeedbackGraph:
+    """The graph, which does not change and has no noise: that of a learner that accepts nothing else."""
+    if not isinstance(graph, FeedbackGraph):
+        raise InvalidParameter(f"graph is a {type(graph).__name__}; expected a FeedbackGraph")
+    return graph
+
+
+def graph_for(kind: type[Learner], graph: AnyGraph | CliqueCover) -> AnyGraph | CliqueCover:
     """What a kind of learner takes of a cover: the cover, or else its graph."""
     return graph.graph if isinstance(graph, CliqueCover) and not kind.takes_cover else graph
 

@@ -12,7 +12,7 @@ import functools
 import math
 import operator
 from collections.abc import Callable
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from numba.core import config
@@ -20,35 +20,43 @@ from numba.extending import overload
 from numpy.typing import NDArray
 
 from allworlds.foundation.checks import frozen
-from allworlds.graphs import FeedbackGraph
-from allworlds.graphs.storage import DisjointCliques
+from allworlds.graphs.changing import AnyGraph, ChangingGraph, NoisyGraph, blank_lists, lists_of
+from allworlds.graphs.storage import Arcs, DisjointCliques
+from allworlds.graphs.storage import Visibility as Visibility
 from allworlds.kernels.jit import lean_jit
 
 Shows = Literal["neighbours", "itself", "everything"]
 
 
-class Visibility(NamedTuple):
-    """Which arms an arm shows to the learner: ``order[starts[w]:starts[w + 1]]`` with ``w = where[arm]``.
+def visibility_of(graph: AnyGraph, shows: Shows) -> Visibility:
+    """What a learner is shown: disjoint cliques are listed by clique, the neighbours in other graphs by arm.
 
-    The arrays are read-only, as those of graphs are, so that kernels are compiled for one type.
+    Of a changing graph it is room for the lists of a round, new in every call.
     """
-
-    where: NDArray[np.int64]
-    starts: NDArray[np.int64]
-    order: NDArray[np.int64]
-
-
-def visibility_of(graph: FeedbackGraph, shows: Shows) -> Visibility:
-    """What a learner is shown: disjoint cliques are listed by clique, the neighbours in other graphs by arm."""
-    storage, n_arms = graph._storage, graph.n_arms
+    n_arms = graph.n_arms
     each = frozen(np.arange(n_arms))
     if shows == "itself":
         return Visibility(each, frozen(np.arange(n_arms + 1)), each)
     if shows == "everything":
         return Visibility(frozen(np.zeros(n_arms, dtype=np.int64)), frozen(np.array([0, n_arms])), each)
+    if isinstance(graph, ChangingGraph):
+        return blank_lists(n_arms)[0]
+    if isinstance(graph, NoisyGraph):  # writable, as the arrays of every graph that is not a plain one
+        return Visibility(np.arange(n_arms), *lists_of(graph.graph))
+    storage = graph._storage
     if isinstance(storage, DisjointCliques):
         return Visibility(storage.owner, storage.starts, storage.order)
     return Visibility(each, storage.indptr, storage.indices)
+
+
+def observers_of(graph: AnyGraph, visibility: Visibility) -> Visibility:
+    """Who shows each arm: the same lists as ``visibility`` unless the graph is directed or changes."""
+    if isinstance(graph, ChangingGraph):
+        return blank_lists(graph.n_arms)[1]
+    if isinstance(graph, NoisyGraph):
+        return Visibility(visibility.where, *lists_of(graph.graph, back=True))
+    storage = graph._storage
+    return Visibility(visibility.where, *storage.observers) if isinstance(storage, Arcs) else visibility
 
 
 @functools.singledispatch
@@ -95,6 +103,19 @@ def regret_bound(state: Any) -> float:
     return math.nan
 
 
+@lean_jit
+def _no_graph(state: Any) -> None:
+    pass
+
+
+@functools.singledispatch
+def regraph(state: Any) -> None:
+    """Compute what depends on the round's graph, which has just been written; nothing where ``draw`` does that.
+
+    A learner that is told the graph only after its choice keeps its distribution: it computes what it divides by.
+    """
+
+
 _NAMESAKES: dict[str, list[type]] = {}
 """The registered states by their name in full."""
 
@@ -108,11 +129,13 @@ def register_kernels(
     visibility_getter: Callable[..., Visibility] = operator.attrgetter("visibility"),
     masses_kernel: Callable[..., None] | None = None,
     bound_kernel: Callable[..., float] | None = None,
+    graph_kernel: Callable[..., None] | None = None,
 ) -> None:
     """Say which kernels belong to a state; ``visibility_getter`` is plain Python and reads ``state.visibility``.
 
     ``resolve_kernel`` computes what a state that was saved does not hold, such as the coming round's distribution.
-    ``masses_kernel`` is for learners with cliques, ``bound_kernel`` for those with a bound on their regret so far.
+    ``masses_kernel`` is for learners with cliques, ``bound_kernel`` for those with a bound on their regret so far,
+    ``graph_kernel`` for those that compute something from a graph that may change, before they draw.
 
     Compiled code called from Python knows a named tuple again by the *name* of its class: two learners whose states
     are both called ``State`` and have fields of the same types would run each other's kernels. So the class is given
@@ -123,13 +146,14 @@ def register_kernels(
     if state_class not in namesakes:
         namesakes.append(state_class)
         state_class.__name__ = name if len(namesakes) == 1 else f"{name}#{len(namesakes)}"
-    masses_of, bound = masses_kernel or _no_masses, bound_kernel or _no_bound
+    masses_of, bound, graph_of = masses_kernel or _no_masses, bound_kernel or _no_bound, graph_kernel or _no_graph
     kernels = {
         draw: draw_kernel,
         update: update_kernel,
         visibility: visibility_getter,
         write_clique_masses: masses_of,
         regret_bound: bound,
+        regraph: graph_of,
     }
     if resolve_kernel is not None:
         kernels[resolve] = resolve_kernel
@@ -157,3 +181,7 @@ def register_kernels(
     @overload(regret_bound)
     def _regret_bound(state):  # type: ignore[no-untyped-def]
         return (lambda state: bound(state)) if mine(state) else None
+
+    @overload(regraph)
+    def _regraph(state):  # type: ignore[no-untyped-def]
+        return (lambda state: graph_of(state)) if mine(state) else None

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from allworlds.kernels.jit import lean_jit
 from allworlds.learners.base import Learner, Ticket
 from allworlds.learners.dispatch import Shows, Visibility, register_kernels
+from allworlds.learners.recipe import LearnerRecipe
 from allworlds.learners.sampling import exponential_weights, pick
 
 RAREST = 1e-290
@@ -55,6 +56,7 @@ class Exp3(Learner[State, Ticket]):
 
     name: ClassVar[str] = "exp3"
     shows: ClassVar[Shows] = "itself"
+    accepts: ClassVar[frozenset[str]] = frozenset({"directed", "changing", "uninformed"})
     saved: ClassVar[tuple[str, ...]] = ("cumulative_losses", "clock")
 
     def init(self) -> State:
@@ -91,3 +93,16 @@ def resolve(state: State) -> None:
 
 
 register_kernels(State, draw, update, resolve)
+
+RECIPES = (
+    LearnerRecipe(
+        "exp3",
+        Exp3,
+        "2 sqrt(N T log N) [Bubeck and Cesa-Bianchi 2012, Theorem 3.1]",
+        "exp3",
+        kind=Exp3,
+        world="adversarial",
+        source='Bubeck and Cesa-Bianchi, "Regret analysis of multi-armed bandit problems", 2012',
+        rendering="from memory",
+    ),
+)

@@ -31,6 +31,7 @@ from allworlds.graphs import FeedbackGraph
 from allworlds.kernels.jit import lean_jit
 from allworlds.learners.base import DividingLearner, Ticket
 from allworlds.learners.dispatch import Visibility, register_kernels
+from allworlds.learners.recipe import LearnerRecipe
 from allworlds.learners.sampling import exponential_weights, pick
 
 ROUND = 0
@@ -174,3 +175,19 @@ def resolve(state: State) -> None:
 
 
 register_kernels(State, draw, update, resolve)
+
+RECIPES = (
+    LearnerRecipe(
+        "exp3-g",
+        Exp3G,
+        "sqrt(alpha T) log(NT) with the horizon [Alon et al. 2015]",
+        "exp3-g:independence=5",
+        {"independence": "integer"},
+        kind=Exp3G,
+        world="adversarial",
+        told="nothing; takes a horizon",
+        horizon="taken",
+        source='Alon, Cesa-Bianchi, Dekel and Koren, "Online learning with feedback graphs: beyond bandits", COLT 2015',
+        rendering="as printed",
+    ),
+)

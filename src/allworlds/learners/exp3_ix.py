@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -31,6 +32,7 @@ from allworlds.foundation.checks import flag
 from allworlds.kernels.jit import lean_jit
 from allworlds.learners.base import DividingLearner
 from allworlds.learners.dispatch import Visibility, register_kernels
+from allworlds.learners.recipe import LearnerRecipe
 from allworlds.learners.sampling import exponential_weights, pick
 
 ROUND, SPENT, SPREAD, BONUS = 0, 1, 2, 3
@@ -59,6 +61,8 @@ class State(NamedTuple):
     divisors: NDArray[np.float64]
     """``P_t(i) + gamma_t`` of the arms that the last drawn arm shows, in their order; room for the most."""
     visibility: Visibility
+    observers: Visibility
+    """Who shows each arm."""
     rates: Rates
 
 
@@ -100,6 +104,7 @@ class Exp3IX(DividingLearner[State, Ticket]):
     """
 
     name: ClassVar[str] = "exp3-ix"
+    accepts: ClassVar[frozenset[str]] = frozenset({"directed", "changing", "uninformed"})
     ticket_class: ClassVar[type] = Ticket
     drawn_class: ClassVar[type] = Drawn
     saved: ClassVar[tuple[str, ...]] = ("cumulative_losses", "clock")
@@ -117,13 +122,15 @@ class Exp3IX(DividingLearner[State, Ticket]):
 
     def init(self) -> State:
         """No losses, round one."""
+        observers = self.observers
         state = State(
             cumulative_losses=np.zeros(self.n_arms),
             distribution=np.empty(self.n_arms),
-            observed=np.empty(self.visibility.starts.size - 1),
+            observed=np.empty(observers.starts.size - 1),
             clock=np.array([1.0, 0.0, 0.0, 0.0]),
             divisors=self.room_for_divisors(),
             visibility=self.visibility,
+            observers=observers,
             rates=Rates(math.log(self.n_arms), float(self.implicit)),
         )
         resolve(state)
@@ -142,7 +149,7 @@ def draw(state: State, first: float, second: float) -> Drawn:
     start = visibility.starts[where]
     bonus = state.rates.implicit * state.clock[BONUS]
     for j in range(visibility.starts[where + 1] - start):
-        state.divisors[j] = state.observed[visibility.where[visibility.order[start + j]]] + bonus
+        state.divisors[j] = state.observed[state.observers.where[visibility.order[start + j]]] + bonus
     probability, spread = float(state.distribution[arm]), float(state.clock[SPREAD])
     return Drawn(arm, probability, spread, int(state.clock[ROUND]))
 
@@ -161,19 +168,25 @@ def update(state: State, ticket: Drawn, losses: NDArray[np.float64]) -> None:
 @lean_jit
 def resolve(state: State) -> None:
     """The coming round's ``p``, ``P``, ``gamma`` and ``Q``."""
-    p, observed, clock, visibility = state.distribution, state.observed, state.clock, state.visibility
-    rate = math.sqrt(state.rates.log_arms / (p.size + clock[SPENT]))
-    exponential_weights(state.cumulative_losses, rate, p)
-    neighbourhood_masses(visibility.starts, visibility.order, p, observed)
-    clock[BONUS] = rate
-    clock[SPREAD] = spread_of(p, observed, visibility.where, state.rates.implicit * rate)
+    rate = math.sqrt(state.rates.log_arms / (state.distribution.size + state.clock[SPENT]))
+    exponential_weights(state.cumulative_losses, rate, state.distribution)
+    state.clock[BONUS] = rate
+    regraph(state)
+
+
+@lean_jit
+def regraph(state: State) -> None:
+    """The ``P`` and ``Q`` of the distribution on the round's graph."""
+    observers, bonus = state.observers, state.rates.implicit * state.clock[BONUS]
+    neighbourhood_masses(observers.starts, observers.order, state.distribution, state.observed)
+    state.clock[SPREAD] = spread_of(state.distribution, state.observed, observers.where, bonus)
 
 
 @lean_jit
 def neighbourhood_masses(
     starts: NDArray[np.int64], order: NDArray[np.int64], p: NDArray[np.float64], out: NDArray[np.float64]
 ) -> None:
-    """``P(w) = sum of p_j for j in list w``; in an undirected graph who is seen by ``i`` sees ``i``."""
+    """``P(w) = sum of p_j for j in list w``: the mass of those who show the arms of that list."""
     for w in range(out.size):
         mass = 0.0
         for j in range(starts[w], starts[w + 1]):
@@ -191,4 +204,27 @@ def spread_of(p: NDArray[np.float64], observed: NDArray[np.float64], where: NDAr
     return spread
 
 
-register_kernels(State, draw, update, resolve)
+register_kernels(State, draw, update, resolve, graph_kernel=regraph)
+
+RECIPES = (
+    LearnerRecipe(
+        "exp3-ix",
+        Exp3IX,
+        "sqrt(alpha T) polylog [Kocák et al. 2014]",
+        "exp3-ix",
+        kind=Exp3IX,
+        world="adversarial",
+        source='Kocák, Neu, Valko and Munos, "Efficient learning by implicit exploration", NeurIPS 2014',
+        rendering="from memory",
+    ),
+    LearnerRecipe(
+        "exp3-set",
+        partial(Exp3IX, implicit=False),
+        "sqrt(2 alpha T log N) with a rate tuned for T [Alon et al. 2013]; none claimed for the adaptive rate",
+        "exp3-set",
+        kind=Exp3IX,
+        world="adversarial",
+        source='Alon, Cesa-Bianchi, Gentile and Mansour, "From bandits to experts", NeurIPS 2013',
+        rendering="from memory",
+    ),
+)

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from allworlds.kernels.jit import lean_jit
 from allworlds.learners.base import Learner, Ticket
 from allworlds.learners.dispatch import Shows, Visibility, register_kernels
+from allworlds.learners.recipe import LearnerRecipe
 from allworlds.learners.sampling import exponential_weights, pick
 
 
@@ -90,3 +91,18 @@ def resolve(state: State) -> None:
 
 
 register_kernels(State, draw, update, resolve)
+
+RECIPES = (
+    LearnerRecipe(
+        "hedge",
+        Hedge,
+        "1.25 sqrt(T log N), and log N / Delta where stochastic [Amir et al. 2020]",
+        "hedge",
+        kind=Hedge,
+        world="any",
+        told="all losses",
+        rival=False,
+        source='Amir, Attias, Koren, Mansour and Livni, "Prediction with corrupted expert advice", NeurIPS 2020',
+        rendering="from memory",
+    ),
+)

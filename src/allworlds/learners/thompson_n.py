@@ -28,6 +28,7 @@ from allworlds.kernels.jit import lean_jit
 from allworlds.kernels.random import beta, uniform_pair
 from allworlds.learners.base import Learner
 from allworlds.learners.dispatch import Visibility, register_kernels
+from allworlds.learners.recipe import LearnerRecipe
 
 STREAM_GUESS = 4
 """Guesses use this stream and the next."""
@@ -74,6 +75,7 @@ class ThompsonN(Learner[State, Ticket]):
     """
 
     name: ClassVar[str] = "thompson-n"
+    accepts: ClassVar[frozenset[str]] = frozenset({"directed", "changing", "uninformed"})
     exact_probability: ClassVar[bool] = False
     ticket_class: ClassVar[type] = Ticket
     saved: ClassVar[tuple[str, ...]] = ("losses", "rewards", "clock")
@@ -138,3 +140,16 @@ def update(state: State, ticket: Ticket, losses: NDArray[np.float64]) -> None:
 
 
 register_kernels(State, draw, update)
+
+RECIPES = (
+    LearnerRecipe(
+        "thompson-n",
+        ThompsonN,
+        "log T log(NT) max over independent I of sum_I 1/Delta [Lykouris et al. 2020]",
+        "thompson-n",
+        kind=ThompsonN,
+        world="stochastic",
+        source='Hu, Mehta and Pan, "Problem-dependent regret bounds", UAI 2019',
+        rendering="as printed",
+    ),
+)

@@ -9,7 +9,7 @@ Two estimators. ``iw``, importance weighting, ``lhat_I = l_I / p_t(I)`` with ``e
 ``4 sqrt(N T) + 1``. ``rv``, of reduced variance, ``lhat_i = 1{i = I} (l_i - B_i) / p_t(i) + B_i`` for every arm, with
 ``B_i = 1/2`` where ``p_t(i) >= eta_t^2`` and 0 elsewhere, and ``eta_t = 4 / sqrt(t)``: regret at most
 ``2 sqrt(N T) + 10 N log T + 16``. Both are logarithmic in stochastic worlds and need nothing (Zimmert and Seldin,
-"Tsallis-INF: an optimal algorithm for stochastic and adversarial bandits", JMLR 2021, Theorem 1; rules and rates are
+"Tsallis-INF", JMLR 2021, Theorem 1; rules and rates are
 theirs). The graph is ignored beyond the chosen arm. ``iw`` is the paper's learner on single arms
 [EK21, equation (1)].
 
@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -30,6 +31,7 @@ from allworlds.foundation.errors import InvalidParameter
 from allworlds.kernels.jit import lean_jit
 from allworlds.learners.base import Learner, Ticket
 from allworlds.learners.dispatch import Shows, Visibility, register_kernels
+from allworlds.learners.recipe import LearnerRecipe
 from allworlds.learners.sampling import pick
 
 Estimator = Literal["iw", "rv"]
@@ -75,6 +77,7 @@ class TsallisINF(Learner[State, Ticket]):
 
     name: ClassVar[str] = "tsallis-inf"
     shows: ClassVar[Shows] = "itself"
+    accepts: ClassVar[frozenset[str]] = frozenset({"directed", "changing", "uninformed"})
     saved: ClassVar[tuple[str, ...]] = ("cumulative_losses", "weights", "clock")
 
     estimator: Estimator = "iw"
@@ -170,3 +173,27 @@ def tsallis_weights(losses: NDArray[np.float64], rate: float, start: float, out:
 
 
 register_kernels(State, draw, update)
+
+RECIPES = (
+    LearnerRecipe(
+        "tsallis-inf",
+        TsallisINF,
+        "4 sqrt(N T) + 1, and sum of 4 log T / Delta where stochastic [Zimmert and Seldin 2021, Theorem 1]",
+        "tsallis-inf",
+        kind=TsallisINF,
+        world="any",
+        source='Zimmert and Seldin, "Tsallis-INF", JMLR 2021',
+        rendering="as printed",
+    ),
+    LearnerRecipe(
+        "tsallis-inf-rv",
+        partial(TsallisINF, estimator="rv"),
+        "2 sqrt(N T) + 10 N log T + 16, and sum of log T / Delta + 28 N log T where stochastic "
+        "[Zimmert and Seldin 2021, Theorem 1]",
+        "tsallis-inf-rv",
+        kind=TsallisINF,
+        world="any",
+        source='Zimmert and Seldin, "Tsallis-INF", JMLR 2021',
+        rendering="as printed",
+    ),
+)

@@ -69,7 +69,7 @@ from allworlds.ftrl.regret_bound import (
 )
 from allworlds.ftrl.solve import fill_distribution
 from allworlds.ftrl.within_clique import least
-from allworlds.graphs import FeedbackGraph
+from allworlds.graphs import AnyGraph
 from allworlds.kernels.exponential import exp
 from allworlds.kernels.jit import lean_jit
 from allworlds.learners.base import CliqueLearner, saved_array
@@ -136,7 +136,7 @@ class TsallisShannon(CliqueLearner[State, Ticket]):
 
     constants: Constants
 
-    def __init__(self, graph: FeedbackGraph | CliqueCover, constants: Constants | None = None) -> None:
+    def __init__(self, graph: AnyGraph | CliqueCover, constants: Constants | None = None) -> None:
         super().__init__(graph)
         if constants is not None and not isinstance(constants, Constants):
             raise InvalidParameter(
@@ -275,7 +275,7 @@ class TsallisShannon(CliqueLearner[State, Ticket]):
         return {"constants": self.constants.to_dict()}
 
     @classmethod
-    def from_settings(cls, graph: FeedbackGraph | CliqueCover, settings: dict[str, Any]) -> Self:
+    def from_settings(cls, graph: AnyGraph | CliqueCover, settings: dict[str, Any]) -> Self:
         """The inverse of :meth:`settings`."""
         return cls(graph, Constants.from_dict(settings["constants"]))
 

@@ -32,6 +32,7 @@ from allworlds.foundation.checks import real
 from allworlds.kernels.jit import lean_jit
 from allworlds.learners.base import Learner, Ticket
 from allworlds.learners.dispatch import Visibility, register_kernels
+from allworlds.learners.recipe import LearnerRecipe
 
 
 class State(NamedTuple):
@@ -68,6 +69,7 @@ class UCBN(Learner[State, Ticket]):
     """
 
     name: ClassVar[str] = "ucb-n"
+    accepts: ClassVar[frozenset[str]] = frozenset({"directed", "changing", "uninformed"})
     saved: ClassVar[tuple[str, ...]] = ("totals", "seen", "clock")
     state_class: ClassVar[type[State]] = State
 
@@ -103,6 +105,7 @@ class UCBMaxN(UCBN):
     """
 
     name: ClassVar[str] = "ucb-maxn"
+    accepts: ClassVar[frozenset[str]] = frozenset()
     state_class: ClassVar[type[State]] = MaxNState
 
     def distribution(self, state: State) -> NDArray[np.float64]:
@@ -232,3 +235,28 @@ def lowest_mean(totals: NDArray[np.float64], seen: NDArray[np.float64], arms: ND
 
 register_kernels(State, draw_n, update)
 register_kernels(MaxNState, draw_maxn, update)
+
+RECIPES = (
+    LearnerRecipe(
+        "ucb-n",
+        UCBN,
+        "log T log(NT) max over independent I of sum_I 1/Delta [Lykouris et al. 2020]",
+        "ucb-n:width=0.5",
+        {"width": "number"},
+        kind=UCBN,
+        world="stochastic",
+        source='Caron, Kveton, Lelarge and Bhagat, "Leveraging side observations in stochastic bandits", UAI 2012',
+        rendering="as printed",
+    ),
+    LearnerRecipe(
+        "ucb-maxn",
+        UCBMaxN,
+        "none claimed; the proof of [Caron et al. 2012] has an issue [Hu et al. 2019]",
+        "ucb-maxn:width=0.5",
+        {"width": "number"},
+        kind=UCBMaxN,
+        world="stochastic",
+        source='Caron, Kveton, Lelarge and Bhagat, "Leveraging side observations in stochastic bandits", UAI 2012',
+        rendering="as printed",
+    ),
+)

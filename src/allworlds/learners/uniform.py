@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from allworlds.kernels.jit import lean_jit
 from allworlds.learners.base import Learner, Ticket
 from allworlds.learners.dispatch import Shows, Visibility, register_kernels
+from allworlds.learners.recipe import LearnerRecipe
 
 
 class State(NamedTuple):
@@ -35,6 +36,7 @@ class Uniform(Learner[State, Ticket]):
 
     name: ClassVar[str] = "uniform"
     shows: ClassVar[Shows] = "itself"
+    accepts: ClassVar[frozenset[str]] = frozenset({"directed", "changing", "uninformed"})
     saved: ClassVar[tuple[str, ...]] = ("clock",)
 
     def init(self) -> State:
@@ -64,3 +66,14 @@ def update(state: State, ticket: Ticket, losses: NDArray[np.float64]) -> None:
 
 
 register_kernels(State, draw, update)
+
+RECIPES = (
+    LearnerRecipe(
+        "uniform",
+        Uniform,
+        "the mean gap times T",
+        "uniform",
+        kind=Uniform,
+        world="none",
+    ),
+)

@@ -22,10 +22,12 @@ from numpy.typing import NDArray
 
 from allworlds.foundation.checks import shorten, whole
 from allworlds.foundation.errors import InvalidParameter
+from allworlds.graphs import FeedbackGraph
+from allworlds.graphs.changing import RoundGraphs, add_noise, blank_lists, write_graph
 from allworlds.kernels.jit import lean_jit
 from allworlds.kernels.random import STREAM_LEARNER, as_seed, uniform_pair
 from allworlds.learners import Learner
-from allworlds.learners.dispatch import Visibility, draw, regret_bound, update, visibility, write_clique_masses
+from allworlds.learners.dispatch import Visibility, draw, regraph, regret_bound, update, visibility, write_clique_masses
 from allworlds.simulation.python_loop import python_loop
 from allworlds.simulation.trace import Record, Trace, as_trace, new_record, record_rounds, write_regret
 from allworlds.worlds import Reactive, World
@@ -64,9 +66,13 @@ def play(learner: Any, world: World | Reactive, horizon: int, seed: int = 0) -> 
     seen = visibility(state)
     totals = new_totals(arrays.candidates.size)
     losses = np.empty(learner.n_arms)
-    run(state, seen, arrays, seed, NO_ROUNDS, losses, totals, record)  # compile or load the loop, untimed
+    graphs, observers = None, seen
+    if not isinstance(learner.graph, FeedbackGraph) and learner.shows == "neighbours":
+        graphs = learner.graph.round_graphs()
+        observers = getattr(state, "observers", None) or blank_lists(learner.n_arms)[1]
+    run(state, seen, observers, arrays, graphs, seed, NO_ROUNDS, losses, totals, record)  # compile the loop, untimed
     started = time.perf_counter()
-    run(state, seen, arrays, seed, rounds, losses, totals, record)
+    run(state, seen, observers, arrays, graphs, seed, rounds, losses, totals, record)
     seconds = time.perf_counter() - started
     return as_trace(learner.title, world.name, seed, rounds, record, seconds)
 
@@ -127,23 +133,34 @@ def _check_meeting(learner: Any, world: Any, horizon: int) -> None:
 def run(
     state: Any,
     seen: Visibility,
+    observers: Visibility,
     world: WorldArrays,
+    graphs: RoundGraphs | None,
     seed: int,
     rounds: NDArray[np.int64],
     losses: NDArray[np.float64],
     totals: RunTotals,
     record: Record,
 ) -> None:
-    """All rounds; regret is written at the recorded ones, and ``losses`` is room for those of one round."""
+    """All rounds; regret is written at the recorded ones, and ``losses`` is room for those of one round.
+
+    ``graphs`` is None where the graph never changes; then the compiler drops what concerns them. A learner that is told
+    the graph only after its choice has a distribution that does not depend on it, so the graph is always written first.
+    """
     row = 0
     for t in range(1, rounds[-1] + 1):
         recorded = t == rounds[row]
         if recorded:
             write_clique_masses(state, record.masses[row])
+        if graphs is not None:
+            write_graph(graphs, seed, t, seen, observers)
+            regraph(state)
         first, second = uniform_pair(seed, STREAM_LEARNER, t, 0)
         ticket = draw(state, first, second)
         start, stop = seen_by(seen, ticket.arm)
         play_round(world, seed, t, ticket.arm, seen.order[start:stop], losses, totals)
+        if graphs is not None:
+            add_noise(graphs, seed, t, ticket.arm, seen.order[start:stop], losses)
         update(state, ticket, losses[: stop - start])
         record.counts[ticket.arm] += 1
         if recorded:
