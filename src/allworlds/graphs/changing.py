@@ -195,7 +195,7 @@ def changing(
     >>> from allworlds.graphs import full_information
     >>> graph = changing(full_information(4), probability=0.5)
     >>> graph.graph_of(1, seed=3).n_edges, graph.graph_of(2, seed=3).n_edges
-    (3, 2)
+    (4, 2)
     """
     check_known(told, ("before", "after"), "time to tell a graph")
     period = whole("period", period)

@@ -160,6 +160,6 @@ class _Reactive:
     def play_round(self, round: int, arm: int, seen: Ints) -> Floats:
         self.totals.learner[:3] += self.now[arm]
         self.totals.candidates[...] += self.now[:, None]
+        shown = self.world.shown(round, arm, seen, self.now.copy())
         self.world.chosen(round, arm)
-        shown: Floats = self.now[seen]
         return shown

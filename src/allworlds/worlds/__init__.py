@@ -11,10 +11,12 @@ from allworlds.worlds.adversarial import (
 from allworlds.worlds.base import Reactive, World
 from allworlds.worlds.corrupted import corrupted
 from allworlds.worlds.phases import lock_in, phases
+from allworlds.worlds.poisoning import Poisoning
 from allworlds.worlds.recorded import recorded
 from allworlds.worlds.stochastic import one_bad_arm, one_good_arm, stochastic
 
 __all__ = [
+    "Poisoning",
     "Reactive",
     "World",
     "adversarial",

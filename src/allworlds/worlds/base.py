@@ -126,6 +126,15 @@ class Reactive(ABC):
     def losses(self, round: int) -> NDArray[np.float64]:
         """(N,) the losses of this round, in [0, 1]."""
 
+    def shown(self, round: int, arm: int, seen: NDArray[np.int64], losses: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What the learner is shown of the arms in ``seen`` after it chose ``arm``: their losses, unless overridden.
+
+        A world that tampers here attacks after it has seen the choice, which no learner of this package is proved
+        against. Regret counts ``losses`` as they are.
+        """
+        shown: NDArray[np.float64] = losses[seen]
+        return shown
+
     def chosen(self, round: int, arm: int) -> None:  # noqa: B027  # may be left out
         """Receive the arm that was chosen, after the round."""
 
