@@ -217,8 +217,8 @@ def _choose(best: BestCover, cliques: list[list[int]], budget: Budget) -> None:
     """Choose the fewest of the maximal cliques."""
     if best.is_proved or budget.spent():
         return
-    choice = set_cover.choose_cliques(len(best.owner), cliques, budget)
-    best.take(choice.owner, "set cover")
-    if choice.bound > best.certificate.bound:
-        best.prove(Exhausted(min(choice.bound, best.n_cliques), set_cover.solver_name()))
+    owner, bound = set_cover.choose_cliques(len(best.owner), cliques, budget)
+    best.take(owner, "set cover")
+    if bound > best.certificate.bound:
+        best.prove(Exhausted(min(bound, best.n_cliques), set_cover.solver_name()))
         best.credit("set cover")

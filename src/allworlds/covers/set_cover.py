@@ -7,7 +7,7 @@ no clique weighs more than one, which is a certificate. The integer program choo
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,13 +21,6 @@ MOST_ARMS = 3000
 MOST_CLIQUES = 30_000
 UNIT = 10**6
 """Weights are rounded down to multiples of one over this."""
-
-
-class Choice(NamedTuple):
-    """A cover by HiGHS, (n_arms,), or None, and the number of cliques that every cover needs."""
-
-    owner: Ints | None
-    bound: int
 
 
 def maximal_cliques(graph: FeedbackGraph) -> Iterator[list[int]]:
@@ -98,14 +91,14 @@ def fractional_packing(n_arms: int, cliques: list[list[int]], budget: Budget) ->
     return FractionalPacking(weights, max(UNIT, heaviest))
 
 
-def choose_cliques(n_arms: int, cliques: list[list[int]], budget: Budget) -> Choice:
-    """The fewest maximal cliques that contain all arms, within the budget.
+def choose_cliques(n_arms: int, cliques: list[list[int]], budget: Budget) -> tuple[Ints | None, int]:
+    """The cover by the fewest maximal cliques, (n_arms,), or None, and a lower bound on their number.
 
-    >>> choose_cliques(3, [[0, 1], [1, 2]], Budget(10.0)).bound
+    >>> choose_cliques(3, [[0, 1], [1, 2]], Budget(10.0))[1]
     2
     """
     chosen, bound = choose_sets(_incidence(n_arms, cliques), budget)
-    return Choice(None if chosen is None else _owner(n_arms, [cliques[k] for k in chosen]), bound)
+    return None if chosen is None else _owner(n_arms, [cliques[k] for k in chosen]), bound
 
 
 def choose_sets(holds: Any, budget: Budget) -> tuple[Ints | None, int]:

@@ -231,8 +231,7 @@ def drawn_other_arms(state: PracticalRound) -> Check:
 def half_step_lemma(state: PracticalRound) -> Check:
     """Step 4: ``sqrt(max(x, x+)) <= 4 sqrt(x) + (4.83 + 2.45 sqrt(log d*)) S`` for a draw of the best clique."""
     _check_late(state, half=True)
-    right = number.STEP_X * math.sqrt(state.others_mass)
-    right += (number.STEP_S + number.STEP_LOG * math.sqrt(math.log(1 + len(state.others)))) * state.root_sum
+    right = state.in_roots(number.STEP_X, number.STEP_S, number.STEP_LOG)
     return Check("sqrt(max(x, x+)) <= its bound", "default-4-step", state.larger_root, right)
 
 

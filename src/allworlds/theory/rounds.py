@@ -37,6 +37,13 @@ def masses(cover: CliqueCover, p: Array) -> Array:
     return summed
 
 
+def mass_beside(cover: CliqueCover, p: Array, best_arm: int) -> Array:
+    """``x``, the mass of the best arm's clique without that arm: shape (...) for ``p`` of shape (..., N)."""
+    clique = cover.cliques[int(cover.owner[best_arm])]
+    summed: Array = p[..., clique[clique != best_arm]].sum(axis=-1)
+    return summed
+
+
 @dataclass(frozen=True, eq=False)
 class Round:
     """The state of one round, with ``K`` cliques and ``N`` arms; its steps are solved when they are needed.
@@ -143,6 +150,11 @@ class Round:
         """``sqrt(max(x, x+))`` for a draw of the best clique."""
         after = float(self.half_steps[self.best_clique, self.others].sum())
         return math.sqrt(max(self.others_mass, after))
+
+    def in_roots(self, on_x: float, on_s: float, on_log: float) -> float:
+        """``a sqrt(x) + (b + c sqrt(log d*)) S``, the form of the half-step lemmas."""
+        log_size = math.log(1 + len(self.others))
+        return on_x * math.sqrt(self.others_mass) + (on_s + on_log * math.sqrt(log_size)) * self.root_sum
 
     def members(self, clique: int) -> NDArray[np.intp]:
         """The arms of a clique."""

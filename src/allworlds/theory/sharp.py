@@ -24,7 +24,7 @@ from allworlds.ftrl.sharp import sharp_alphas
 from allworlds.theory.check import Check
 from allworlds.theory.penalty_stability import expected_dual_norm
 from allworlds.theory.regulariser import clique_entropies, log_barrier, sharp_comparator
-from allworlds.theory.rounds import Round, masses
+from allworlds.theory.rounds import Round, mass_beside, masses
 
 Array = NDArray[np.float64]
 
@@ -122,12 +122,9 @@ def barrier_penalty(first: Array, cover: CliqueCover, best_arm: int, horizon: in
 
 def best_clique_entropy(p: Array, cover: CliqueCover, best_arm: int) -> Check:
     """Step 3, the key: ``H(y*) sqrt(q*) <= (1 + log d*) sqrt(x)``; the best arm itself costs nothing."""
-    clique = list(cover.cliques[int(cover.owner[best_arm])])
-    q = float(p[clique].sum())
-    x = float(sum(p[i] for i in clique if i != best_arm))
-    y = p[clique][p[clique] > 0.0] / q
-    left = -float(y @ np.log(y)) * math.sqrt(q)
-    right = (1.0 + math.log(len(clique))) * math.sqrt(x)
+    best = int(cover.owner[best_arm])
+    left = -float(clique_entropies(p, cover, 0.0)[best])
+    right = (1.0 + math.log(cover.sizes[best])) * math.sqrt(mass_beside(cover, p, best_arm))
     return Check("H(y*) sqrt(q*) <= (1 + log d*) sqrt(x)", "sharp-3b", left, right)
 
 
@@ -150,8 +147,8 @@ def entropy_sides(
     u = sharp_comparator(cover, best_arm, horizon)
     gains = clique_entropies(u, cover, alpha) - clique_entropies(p, cover, alpha)
     costs = (alpha + np.log(cover.sizes)) * np.sqrt(masses(cover, p))
-    x = float(sum(p[i] for i in cover.cliques[best] if i != best_arm))
-    costs[best] = (1.0 + math.log(cover.sizes[best])) * math.sqrt(x) + alpha[best] / horizon
+    root = math.sqrt(mass_beside(cover, p, best_arm))
+    costs[best] = (1.0 + math.log(cover.sizes[best])) * root + alpha[best] / horizon
     return float((gains / sigma).sum()), float((costs / sigma).sum())
 
 
@@ -199,7 +196,7 @@ def drawn_other_arms(state: Round) -> Check:
     """Step 4 (d): the best clique is drawn, the arms beside the best one; needs ``eta <= 1/2``."""
     _check_rate(state)
     left = state.best_mass * _largest(state, state.best_clique, state.others)
-    return Check("(d)", "sharp-4d", left, RHO * _half_step_bound(state))
+    return Check("(d)", "sharp-4d", left, RHO * state.in_roots(STEP_X, STEP_S, STEP_LOG))
 
 
 def half_step_lemma(state: Round) -> Check:
@@ -210,17 +207,16 @@ def half_step_lemma(state: Round) -> Check:
     _check_rate(state)
     if not state.best_mass > 0.5:
         raise InvalidParameter(f"q* is {state.best_mass:g}; expected more than 1/2")
-    return Check("sqrt(max(x, x+)) <= its bound", "sharp-4-step", state.larger_root, _half_step_bound(state))
+    right = state.in_roots(STEP_X, STEP_S, STEP_LOG)
+    return Check("sqrt(max(x, x+)) <= its bound", "sharp-4-step", state.larger_root, right)
 
 
 def stability(state: Round) -> Check:
     """Step 4, summed: the expected stability of a round with ``eta <= 1/2``, without any half step in it."""
     _check_rate(state)
-    eta, log_size = state.learning_rate, math.log(1 + len(state.others))
-    right = (STABILITY_S + STABILITY_LOG * math.sqrt(log_size)) * state.root_sum
-    right += STABILITY_X * math.sqrt(state.others_mass)
-    left = eta / 2.0 * expected_dual_norm(state, shifted=True)
-    return Check("E stability <= its bound", "sharp-4", left, eta * right)
+    left = state.learning_rate / 2.0 * expected_dual_norm(state, shifted=True)
+    right = state.learning_rate * state.in_roots(STABILITY_X, STABILITY_S, STABILITY_LOG)
+    return Check("E stability <= its bound", "sharp-4", left, right)
 
 
 def plain_stability(state: Round) -> Check:
@@ -240,12 +236,6 @@ def plain_penalty(p: Array, cover: CliqueCover, best_arm: int, horizon: int) -> 
 def _largest(state: Round, drawn: int, arms: NDArray[np.intp]) -> float:
     """The largest ``sum sqrt(q~(V(i))) p~_i (lhat_i - l*)^2`` over ``arms``, on the segment of ``drawn``."""
     return state.largest_sum(drawn, arms, float(state.losses[state.best_arm]))
-
-
-def _half_step_bound(state: Round) -> float:
-    log_size = math.log(1 + len(state.others))
-    bound = STEP_X * math.sqrt(state.others_mass)
-    return bound + (STEP_S + STEP_LOG * math.sqrt(log_size)) * state.root_sum
 
 
 def _check_rate(state: Round) -> None:

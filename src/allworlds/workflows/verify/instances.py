@@ -22,7 +22,7 @@ from allworlds.graphs import FeedbackGraph, disjoint_cliques
 from allworlds.learners import TsallisShannon
 from allworlds.theory import Check, Round, round_state
 from allworlds.theory.practical_coefficients import numbers_of
-from allworlds.theory.rounds import PracticalRound, masses
+from allworlds.theory.rounds import PracticalRound, mass_beside, masses
 
 Array = NDArray[np.float64]
 World = Literal["stochastic", "adversarial", "corrupted"]
@@ -192,8 +192,7 @@ class Trajectory:
 
     def others(self, distributions: Array) -> Array:
         """(T,) mass of the best clique without the best arm."""
-        mass: Array = distributions[:, self.rounds[0].others].sum(axis=1)
-        return mass
+        return mass_beside(self.cover, distributions, self.losses.best_arm)
 
     @property
     def corrupted(self) -> bool:
