@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from allworlds.covers.budget import Budget, in_thread
 from allworlds.covers.independence import independent_set
 from allworlds.foundation.checks import Ints
-from allworlds.foundation.errors import InvalidCover
 from allworlds.graphs.graph import FeedbackGraph
 from allworlds.kernels.jit import jit
 
@@ -173,7 +172,8 @@ class SatAnswer(NamedTuple):
 
 def sat_is_installed() -> bool:
     """Whether a SAT solver is installed."""
-    return importlib.util.find_spec("pysat") is not None
+    found = importlib.util.find_spec
+    return found("pysat") is not None and found("pysat.solvers") is not None  # another package is called pysat, too
 
 
 def sat_solver_name() -> str:
@@ -252,12 +252,7 @@ def find_smaller_cover(graph: FeedbackGraph, n_cliques: int) -> Ints | None:
         return None
     if sat_is_installed():
         with SatSearch(stranger, apart, n_cliques - 1) as search:
-            answer = search.wait(Budget())
-        if answer.owner is None and not answer.refuted:
-            raise InvalidCover(
-                f"the solver gave up on covers with {n_cliques - 1} cliques; the bound is neither proved nor refuted"
-            )
-        return answer.owner
+            return search.wait(Budget()).owner
     owner = search_smallest(stranger, apart, np.arange(graph.n_arms), n_cliques - 1, Budget(NEVER)).owner
     return owner if owner.max() + 1 < n_cliques else None
 

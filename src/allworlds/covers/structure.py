@@ -101,8 +101,9 @@ def component_of(indptr: Ints, indices: Ints) -> Ints:
 def two_sides(indptr: Ints, indices: Ints) -> Ints | None:
     """0 or 1 for each arm such that arms of one side do not see each other, (n_arms,); None if not bipartite.
 
-    Take two copies of each arm, and let an edge join different copies only. An odd cycle connects the two copies of its
-    arms. Without one, the two copies of a component are apart, and neighbours are on different sides of both.
+    Make two copies of each arm, and let every edge join a first copy to a second one. An odd cycle then connects the
+    two copies of its arms. Without odd cycles, a component of the graph becomes two, and the side of an arm is the one
+    that contains its first copy.
     """
     n_arms = len(indptr) - 1
     itself = np.repeat(np.arange(n_arms), np.diff(indptr)) == indices
@@ -185,11 +186,11 @@ def _maximum_cardinality(indptr: Ints, indices: Ints) -> tuple[Ints, Ints]:
     the last one with that count.
     """
     n_arms = len(indptr) - 1
-    order, place = np.arange(n_arms), np.arange(n_arms)
+    order, place = np.arange(n_arms - 1, -1, -1), np.arange(n_arms - 1, -1, -1)
     count, last = np.zeros(n_arms, dtype=np.int64), np.full(n_arms, n_arms - 1)
     for step in range(n_arms - 1, -1, -1):
         arm = order[step]
-        for other in indices[indptr[arm] : indptr[arm + 1]]:
+        for other in indices[indptr[arm] : indptr[arm + 1]][::-1]:  # the last one is then placed next
             if place[other] >= step:
                 continue
             # Swap each neighbour with the last of its count, behind which the next count begins.
