@@ -84,7 +84,7 @@ def prepare(room: str, package: Path) -> None:
         from allworlds.workflows.verify.instances import random_round
 
         for which in ("sharp", "paper"):
-            random_round(np.random.default_rng(0), which)
+            assert random_round(np.random.default_rng(0), which).half_steps.size
     with contextlib.redirect_stdout(io.StringIO()):  # import what the tests import
         pytest.main(["--collect-only", "-q", *OPTIONS, str(ROOT / "tests" / room)])
     for name in set(sys.modules) - shared:  # a child imports the mutated room, what is above it and its tests afresh

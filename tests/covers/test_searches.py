@@ -165,9 +165,9 @@ def test_a_stopped_sat_solver_says_neither():
 def test_set_cover_finds_the_smallest_cover_and_fractions_prove_a_bound(graph):
     matrix, cliques = graph.adjacency(), list(maximal_cliques(graph))
     theta = verifiers.clique_cover_number(matrix)
-    choice = choose_cliques(graph.n_arms, cliques, Budget(60.0))
-    assert verifiers.is_clique_cover(matrix, groups(choice.owner))
-    assert (size(choice.owner), choice.bound) == (theta, theta)
+    owner, bound = choose_cliques(graph.n_arms, cliques, Budget(60.0))
+    assert verifiers.is_clique_cover(matrix, groups(owner))
+    assert (size(owner), bound) == (theta, theta)
     packing = fractional_packing(graph.n_arms, cliques, Budget())
     assert verifiers.independence_number(matrix) <= packing.bound <= theta
     assert verifiers.proved_bound(matrix, packing.to_data()) == packing.bound

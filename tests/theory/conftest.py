@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from allworlds.theory import Round
+from allworlds.theory.rounds import PracticalRound
+from theory.practical_states import practical_state
 from theory.states import random_round
 
 
@@ -17,3 +19,9 @@ def sharp_rounds() -> list[Round]:
 def paper_rounds() -> list[Round]:
     rng = np.random.default_rng(20210602)
     return [random_round(rng, "paper") for _ in range(100)]
+
+
+@pytest.fixture(scope="session")
+def states() -> list[PracticalRound]:
+    rng = np.random.default_rng(20261117)
+    return [practical_state(rng) for _ in range(300)]

@@ -1,13 +1,41 @@
-"""Rounds of the learner with its default constants: random, from undecided to nearly sure, early and late."""
+"""Rounds of the learner with its default constants: random, from undecided to nearly sure, and those of a run."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
+from allworlds.ftrl.clock import HIGHEST, MULTIPLIER
 from allworlds.ftrl.constants import Constants
+from allworlds.learners.tsallis_shannon import TsallisShannon
+from allworlds.theory import Check, practical
 from allworlds.theory.practical_coefficients import numbers_of
 from allworlds.theory.rounds import PracticalRound
 from theory.states import cover_of
+
+Step = Callable[[PracticalRound], Check]
+EVERY: list[Step] = [
+    practical.deficit,
+    practical.held_back_mass,
+    practical.bias_cost,
+    practical.price_falls,
+    practical.price_rises,
+    practical.curvature,
+    practical.drawn_mass,
+    practical.mass_growth,
+    practical.stability_by_local_norm,
+    practical.plain_stability,
+    practical.drawn_elsewhere,
+    practical.stability_along_a_run,
+]
+HALF: list[Step] = [
+    practical.other_masses,
+    practical.drawn_best_arm,
+    practical.not_drawn,
+    practical.drawn_other_arms,
+    practical.half_step_lemma,
+]
 
 
 def practical_state(rng: np.random.Generator, *, late: bool | None = None) -> PracticalRound:
@@ -41,3 +69,47 @@ def practical_state(rng: np.random.Generator, *, late: bool | None = None) -> Pr
     if rng.random() < 0.2:
         losses[:] = float(rng.integers(2))
     return PracticalRound(cover, constants, t, baseline, highest, cumulative, losses, best_arm)
+
+
+def late(states: list[PracticalRound], *, half: bool = False) -> list[PracticalRound]:
+    found = [state for state in states if state.numbers.is_late(state.round)]
+    return [state for state in found if state.best_mass >= 0.5] if half else found
+
+
+def shipped_run(sizes: list[int], rounds: int, seed: int) -> tuple[list[PracticalRound], list[int], np.ndarray]:
+    """Play the shipped learner; one state of the theorem a round, the drawn clique, and what ``Lhat`` grew by."""
+    rng, cover = np.random.default_rng(seed), cover_of(sizes)
+    learner = TsallisShannon(cover)
+    memory = learner.init()
+    states, drawn, added = [], [], []
+    for t in range(1, rounds + 1):
+        losses = (rng.random(cover.n_arms) < np.where(np.arange(cover.n_arms) == 0, 0.2, 0.95)).astype(np.float64)
+        before = learner.cumulative_losses(memory)
+        ticket = learner.draw(memory, rng.random(), rng.random())
+        states.append(
+            PracticalRound(
+                cover,
+                Constants.practical(cover),
+                t,
+                ticket.baseline,
+                float(memory.clock[HIGHEST]),
+                before,
+                losses,
+                best_arm=0,
+            )
+        )
+        now = learner.constants_now(memory)
+        assert now.beta == states[-1].barrier
+        np.testing.assert_allclose(learner.distribution(memory), states[-1].distribution, rtol=1e-6, atol=1e-12)
+        clique, weight = cover.cliques[ticket.clique], 1.0 / ticket.clique_probability
+        limit = float(memory.clock[MULTIPLIER]) + 0.1 * (t + 300.0)
+        learner.update(memory, ticket, losses[clique])
+        exact = before.copy()  # the rule of the theorem with the learner's own mass and multiplier, to the last bit
+        exact[clique] += (losses[clique] - ticket.baseline) * weight
+        excess = max(0.0, exact[clique].min() - max(before[clique].min(), limit))
+        if excess > 0.0:
+            exact[clique] -= np.minimum(excess, np.maximum(0.0, (losses[clique] - ticket.baseline) * weight))
+        np.testing.assert_array_equal(learner.cumulative_losses(memory), exact)
+        drawn.append(ticket.clique)
+        added.append(learner.cumulative_losses(memory) - before)
+    return states, drawn, np.array(added)

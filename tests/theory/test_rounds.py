@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -54,6 +56,13 @@ def test_losses_outside_the_unit_interval_and_unknown_arms_are_refused() -> None
         round_state(cover, np.zeros(3), np.array([0.0, 0.0, 1.1]), 0.5, Constants.sharp(cover), 0)
     with pytest.raises(InvalidParameter, match="an arm from 0 to 2"):
         round_state(cover, np.zeros(3), np.zeros(3), 0.5, Constants.sharp(cover), 3)
+
+
+def test_a_round_has_the_rate_that_it_is_given_and_otherwise_that_of_its_number() -> None:
+    cover = cover_of([2, 1])
+    given = round_state(cover, np.zeros(3), np.zeros(3), 0.3, Constants.sharp(cover), 0)
+    assert given.learning_rate == 0.3
+    assert dataclasses.replace(given, rate=None, round=16).learning_rate == 0.25  # 1 / sqrt(16)
 
 
 def test_constants_with_other_estimates_than_the_papers_are_refused():

@@ -98,7 +98,7 @@ def test_the_half_step_inside_a_clique_is_a_power_times_a_softmax(sharp_rounds: 
 
 def test_stability_is_the_gap_of_two_minima(sharp_rounds: list[Round]) -> None:
     for state in sharp_rounds[:100]:
-        assert sharp.stability_terms(state).min() >= -1e-9 * (1.0 + np.abs(state.cumulative_losses).max())
+        assert state.stabilities.min() >= -1e-9 * (1.0 + np.abs(state.cumulative_losses).max())
 
 
 def test_a_tighter_claim_than_half_the_norm_would_fail(sharp_rounds: list[Round]) -> None:

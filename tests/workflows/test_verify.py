@@ -193,7 +193,7 @@ def test_a_trajectory_records_what_the_learner_did(world, which: str) -> None:
 
 
 def test_the_rounds_of_the_default_reach_the_corners_of_its_proof() -> None:
-    states = Instances(0, full=False).practical_states
+    states = Instances(0, full=False).states("practical")
     assert min(state.mass.min() for state in states) < 1e-7
     assert sum(bool((state.excess > 0.0).any()) for state in states) > 5
     assert sum(state.numbers.is_late(state.round) and state.best_mass >= 0.5 for state in states) > 20

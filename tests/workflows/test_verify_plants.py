@@ -148,18 +148,17 @@ def test_lemma_1_turns_red_with_another_function_than_its_condition_was_checked_
 )
 def test_steps_that_leave_the_simplex_turn_a_line_red(label: str, change: Any) -> None:
     own = Instances(7, full=False)
-    states = own.paper_states
-    own.__dict__["paper_states"] = [dataclasses.replace(s, distribution=change(s.distribution)) for s in states]
-    own.__dict__["short_paper"] = [
-        dataclasses.replace(it, distributions=change(it.distributions)) for it in own.short_paper
-    ]
+    for state in own.states("paper"):
+        state.__dict__["distribution"] = change(state.distribution)
+    runs = own.short("paper")
+    runs[:] = [dataclasses.replace(it, distributions=change(it.distributions)) for it in runs]
     assert not verdict(label, own)
 
 
 def test_biased_estimates_turn_a_line_red(monkeypatch: pytest.MonkeyPatch) -> None:
     own = Instances(7, full=False)
     assert verdict("alg:FTRL-estimates", own)
-    for state in own.sharp_states[:1]:
+    for state in own.states("sharp")[:1]:
         state.__dict__["estimates"] = 1.0001 * state.estimates
         state.losses.setflags(write=True)
         state.losses[:] = np.maximum(state.losses, 0.5)

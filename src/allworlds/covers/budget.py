@@ -6,10 +6,16 @@ Without a time limit, the same graph gets the same cover on every machine, becau
 from __future__ import annotations
 
 import math
+import threading
 import time
-from typing import Any
+from collections.abc import Callable, Iterator
+from concurrent import futures
+from concurrent.futures import Future
+from typing import Any, TypeVar
 
 from allworlds.foundation.checks import real
+
+Answer = TypeVar("Answer")
 
 UNLIMITED = 1 << 60
 
@@ -72,17 +78,26 @@ class Budget:
         """The moves that tabu search may make for one number of cliques."""
         return UNLIMITED if not self.counted else min(self.TABU_STEPS, max(1000, self.TABU_WORK // (20 * n_arms)))
 
-    def tabu_chunk(self, n_arms: int) -> int:
-        """The moves between two readings of the clock."""
-        return max(100, self.TABU_WORK // (20 * n_arms * self.CHUNKS))
+    def tabu_chunks(self, n_arms: int) -> Iterator[int]:
+        """The same in portions, between which the clock is read."""
+        return self._chunks(self.tabu_steps(n_arms), self.TABU_WORK // (20 * n_arms))
 
-    def nodes(self, n_arms: int) -> int:
-        """The nodes that a search tree may have."""
-        return UNLIMITED if not self.counted else max(1000, self.NODE_WORK // n_arms)
+    def node_chunks(self, n_arms: int, nodes: int | None = None) -> Iterator[int]:
+        """The nodes that a search tree may have, or ``nodes``, in portions."""
+        work = self.NODE_WORK // n_arms
+        return self._chunks(nodes or (max(1000, work) if self.counted else UNLIMITED), work)
 
-    def node_chunk(self, n_arms: int) -> int:
-        """The nodes between two readings of the clock."""
-        return max(100, self.NODE_WORK // (n_arms * self.CHUNKS))
+    def _chunks(self, total: int, work: int) -> Iterator[int]:
+        """``total`` in portions of a hundredth of ``work``, until no time is left."""
+        size = max(100, work // self.CHUNKS)
+        while total > 0 and not self.spent():
+            yield min(size, total)
+            total -= size
+
+    def wait(self, answer: Future[Any]) -> None:
+        """Wait until there is an answer or no time is left; Ctrl-C ends the waiting."""
+        while not answer.done() and not self.spent():
+            futures.wait([answer], min(0.05, self.left()))
 
     def passes(self) -> int:
         """The passes of iterated greedy."""
@@ -93,3 +108,17 @@ def check_time_limit(time_limit: Any) -> None:
     """Raise :class:`InvalidParameter` unless ``time_limit`` is None or a positive number of seconds."""
     if time_limit is not None and time_limit != math.inf:
         real("time_limit", time_limit, above=0)
+
+
+def in_thread(work: Callable[[], Answer]) -> Future[Answer]:
+    """The answer of ``work``, which runs in a thread that nobody waits for at the end of the program."""
+    answer: Future[Answer] = Future()
+
+    def run() -> None:
+        try:
+            answer.set_result(work())
+        except BaseException as error:  # raised by answer.result()
+            answer.set_exception(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    return answer

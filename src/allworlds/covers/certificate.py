@@ -9,6 +9,7 @@ bounds add.
 from __future__ import annotations
 
 import functools
+from collections import Counter
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, TypeAlias, cast
 
@@ -252,11 +253,10 @@ class PartByPart(_Record):
         here, there = np.repeat(where, np.diff(indptr)), where[indices]
         if np.any((here >= 0) & (there >= 0) & (here != there)):
             raise InvalidCover("an edge joins two parts; expected none, so that their bounds add")
-        kinds: dict[str, int] = {}
+        kinds: Counter[str] = Counter()
         for part in self.parts:
             part.certificate.check(FeedbackGraph._induced(graph, part.arms))
-            kind = part.certificate.kind
-            kinds[kind] = kinds.get(kind, 0) + part.certificate.bound
+            kinds[part.certificate.kind] += part.certificate.bound
         listed = ", ".join(f"{bound} by {kind}" for kind, bound in kinds.items())
         return f"{len(self.parts)} parts without an edge between them need {self.bound} cliques: {listed}"
 

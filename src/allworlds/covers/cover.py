@@ -5,6 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -22,6 +25,7 @@ Groups: TypeAlias = tuple[Ints, Ints, Ints]
 """Owner, order and starts, as :func:`group_arms` gives them."""
 
 
+@dataclass(frozen=True, init=False, eq=False, repr=False)
 class CliqueCover:
     """A partition of the arms into cliques: whoever chooses an arm sees its whole clique.
 
@@ -58,16 +62,20 @@ class CliqueCover:
     [EK21, Section 2]: V_1, ..., V_K, and V(i) is ``owner[i]``.
     """
 
-    __slots__ = ("_certificate", "_cliques", "_graph", "_lower_bound", "_method", "_order", "_owner", "_starts")
-
-    _graph: FeedbackGraph
-    _owner: Ints
-    _order: Ints
-    _starts: Ints
-    _lower_bound: int | None
-    _method: str
-    _certificate: Certificate | None
-    _cliques: tuple[Ints, ...] | None
+    graph: FeedbackGraph
+    """The graph that is covered."""
+    owner: Ints
+    """The clique of each arm, (n_arms,)."""
+    order: Ints
+    """The arms sorted by clique, then by number, (n_arms,), so that cliques are contiguous."""
+    starts: Ints
+    """Clique k is ``order[starts[k]:starts[k + 1]]``, (n_cliques + 1,)."""
+    lower_bound: int | None
+    """A number of cliques that every cover of this graph needs, or None if unknown."""
+    method: str
+    """How the cover was found."""
+    certificate: Certificate | None
+    """The proof of the lower bound, or None."""
 
     def __init__(
         self,
@@ -146,77 +154,40 @@ class CliqueCover:
     def _fill(
         self, graph: FeedbackGraph, groups: Groups, bound: int | None, method: str, proof: Certificate | None
     ) -> None:
-        self._graph, self._method, self._certificate, self._cliques = graph, method, proof, None
-        self._owner, self._order, self._starts = (frozen(array) for array in groups)
-        self._lower_bound = _checked_bound(bound, proof, self.n_cliques)
-
-    @property
-    def graph(self) -> FeedbackGraph:
-        """The graph that is covered."""
-        return self._graph
+        known = _checked_bound(bound, proof, len(groups[2]) - 1)
+        values = (graph, *(frozen(array) for array in groups), known, method, proof)
+        for field, value in zip(fields(self), values, strict=True):
+            object.__setattr__(self, field.name, value)
 
     @property
     def n_arms(self) -> int:
         """The number of arms."""
-        return len(self._owner)
+        return len(self.owner)
 
     @property
     def n_cliques(self) -> int:
         """The number of cliques, the paper's K."""
-        return len(self._starts) - 1
-
-    @property
-    def owner(self) -> Ints:
-        """The clique of each arm, (n_arms,)."""
-        return self._owner
-
-    @property
-    def order(self) -> Ints:
-        """The arms sorted by clique, then by number, (n_arms,), so that cliques are contiguous."""
-        return self._order
-
-    @property
-    def starts(self) -> Ints:
-        """Clique k is ``order[starts[k]:starts[k + 1]]``, (n_cliques + 1,)."""
-        return self._starts
+        return len(self.starts) - 1
 
     @property
     def sizes(self) -> Ints:
         """The number of arms in each clique, (n_cliques,)."""
-        return frozen(np.diff(self._starts))
+        return frozen(np.diff(self.starts))
 
-    @property
+    @cached_property
     def cliques(self) -> tuple[Ints, ...]:
         """The sorted arms of each clique."""
-        if self._cliques is None:
-            ends = self._starts.tolist()
-            self._cliques = tuple(self._order[ends[k] : ends[k + 1]] for k in range(self.n_cliques))
-        return self._cliques
-
-    @property
-    def lower_bound(self) -> int | None:
-        """A number of cliques that every cover of this graph needs, or None if unknown."""
-        return self._lower_bound
+        return tuple(self.order[start:end] for start, end in pairwise(self.starts.tolist()))
 
     @property
     def is_minimum(self) -> bool:
         """Whether the lower bound proves that no cover has fewer cliques."""
-        return self._lower_bound == self.n_cliques
-
-    @property
-    def method(self) -> str:
-        """How the cover was found."""
-        return self._method
-
-    @property
-    def certificate(self) -> Certificate | None:
-        """The proof of the lower bound, or None."""
-        return self._certificate
+        return self.lower_bound == self.n_cliques
 
     def digest(self) -> str:
         """SHA-256 of the graph's structure and of every arm's clique, in hex."""
-        digest = hashlib.sha256(f"allworlds cover of {self._graph.digest()}\n".encode())
-        digest.update(self._owner.astype("<i8", copy=False).data)
+        digest = hashlib.sha256(f"allworlds cover of {self.graph.digest()}\n".encode())
+        digest.update(self.owner.astype("<i8", copy=False).data)
         return digest.hexdigest()
 
     def __len__(self) -> int:
@@ -226,7 +197,7 @@ class CliqueCover:
         """Whether graphs, cliques and their numbers are equal; certificates are not compared."""
         if not isinstance(other, CliqueCover):
             return NotImplemented
-        return self._graph == other._graph and np.array_equal(self._owner, other._owner)
+        return self.graph == other.graph and np.array_equal(self.owner, other.owner)
 
     def __hash__(self) -> int:
         return hash(self.digest())
@@ -234,12 +205,12 @@ class CliqueCover:
     def __repr__(self) -> str:
         cliques = "1 clique" if self.n_cliques == 1 else f"{self.n_cliques} cliques"
         arms = "1 arm" if self.n_arms == 1 else f"{self.n_arms} arms"
-        known = "" if self._lower_bound is None else f", at least {self._lower_bound} needed"
-        return f"CliqueCover({arms} in {cliques}{known}, {self._method})"
+        known = "" if self.lower_bound is None else f", at least {self.lower_bound} needed"
+        return f"CliqueCover({arms} in {cliques}{known}, {self.method})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        groups = (self._owner, self._order, self._starts)
-        return CliqueCover._trusted, (self._graph, *groups, self._lower_bound, self._method, self._certificate)
+        groups = (self.owner, self.order, self.starts)
+        return CliqueCover._trusted, (self.graph, *groups, self.lower_bound, self.method, self.certificate)
 
 
 def _checked_bound(lower_bound: int | None, certificate: Certificate | None, n_cliques: int) -> int | None:

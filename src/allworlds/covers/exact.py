@@ -10,17 +10,16 @@ in different groups, get a group each beforehand, which breaks most of the symme
 
 from __future__ import annotations
 
-import threading
+import importlib.util
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.covers.budget import Budget
+from allworlds.covers.budget import Budget, in_thread
 from allworlds.covers.independence import independent_set
 from allworlds.foundation.checks import Ints
-from allworlds.foundation.errors import InvalidCover
 from allworlds.graphs.graph import FeedbackGraph
 from allworlds.kernels.jit import jit
 
@@ -78,16 +77,18 @@ def search_smallest(
         np.zeros(n_arms, dtype=np.int64),
         np.full(n_arms + 1, -1),
         np.zeros(n_arms + 1, dtype=np.int64),
-        np.array([0, len(apart), n_cliques if fewest is None else min(fewest, n_cliques)]),
+        np.array([len(apart), len(apart), n_cliques if fewest is None else min(fewest, n_cliques)]),
     )
-    _fix(tree, apart)
+    for depth, arm in enumerate(apart.tolist()):  # independent arms get a group each, for good
+        tree.chosen[depth] = arm
+        _put(tree, arm, depth, 1)
+        tree.used[depth + 1] = depth + 1
     best = owner.copy()
-    nodes = budget.nodes(n_arms) if nodes is None else nodes
-    while nodes > 0 and not budget.spent() and not until():
-        chunk = min(nodes, budget.node_chunk(n_arms))
+    for chunk in budget.node_chunks(n_arms, nodes):
+        if until():
+            break
         if _branch(tree, best, lower, chunk):
             return Search(best, True)
-        nodes -= chunk
     return Search(best, False)
 
 
@@ -100,16 +101,6 @@ def _put(tree: Tree, arm: int, group: int, change: int) -> None:
             if tree.blocked[other, group] == (0 if change > 0 else 1):
                 tree.n_blocked[other] += change
             tree.blocked[other, group] += change
-
-
-@jit
-def _fix(tree: Tree, apart: Ints) -> None:
-    """Give each arm of ``apart`` a group of its own."""
-    for depth in range(len(apart)):
-        tree.chosen[depth] = apart[depth]
-        _put(tree, apart[depth], depth, 1)
-        tree.used[depth + 1] = depth + 1
-    tree.place[0] = len(apart)
 
 
 @jit
@@ -181,11 +172,8 @@ class SatAnswer(NamedTuple):
 
 def sat_is_installed() -> bool:
     """Whether a SAT solver is installed."""
-    try:
-        import pysat.solvers  # noqa: F401
-    except ImportError:
-        return False
-    return True
+    found = importlib.util.find_spec
+    return found("pysat") is not None and found("pysat.solvers") is not None  # another package is called pysat, too
 
 
 def sat_solver_name() -> str:
@@ -206,36 +194,25 @@ class SatSearch:
     """
 
     def __init__(self, stranger: NDArray[np.bool_], apart: Ints, n_groups: int) -> None:
-        self._n_arms, self._n_groups = len(stranger), n_groups
-        self._stranger, self._apart = stranger, apart
-        self._answer: SatAnswer | None = SatAnswer(None, True) if len(apart) > n_groups else None
         self._solver: Any = None
         self._stopping = False
-        self._error: BaseException | None = None
-        self._thread = threading.Thread(target=self._work, daemon=True)
-        self._thread.start()
+        self._answer = in_thread(lambda: self._solve(stranger, apart, n_groups))
 
-    def _work(self) -> None:
-        if self._answer is not None:
-            return
-        try:
-            from pysat.solvers import Solver
+    def _solve(self, stranger: NDArray[np.bool_], apart: Ints, n_groups: int) -> SatAnswer:
+        from pysat.solvers import Solver
 
-            with Solver(name=SOLVER) as solver:
-                for clauses in _clauses(self._stranger, self._apart, self._n_groups):
-                    if self._stopping:
-                        return
-                    solver.append_formula(clauses)
-                self._solver = solver
-                found = None if self._stopping else solver.solve_limited(expect_interrupt=True)
-                if found:
-                    true = np.array(solver.get_model()[: self._n_arms * self._n_groups]) > 0
-                    self._answer = SatAnswer(np.argmax(true.reshape(self._n_arms, self._n_groups), axis=1), False)
-                elif found is False:
-                    self._answer = SatAnswer(None, True)
-                self._solver = None
-        except BaseException as error:  # raised by wait()
-            self._error = error
+        with Solver(name=SOLVER) as solver:
+            for clauses in _clauses(stranger, apart, n_groups):
+                if self._stopping:
+                    return SatAnswer(None, False)
+                solver.append_formula(clauses)
+            self._solver = solver
+            found = None if self._stopping else solver.solve_limited(expect_interrupt=True)
+            self._solver = None
+            if not found:
+                return SatAnswer(None, found is False)
+            true = np.array(solver.get_model()[: len(stranger) * n_groups]) > 0
+            return SatAnswer(np.argmax(true.reshape(len(stranger), n_groups), axis=1), False)
 
     def __enter__(self) -> SatSearch:
         return self
@@ -245,25 +222,22 @@ class SatSearch:
 
     def finished(self) -> bool:
         """Whether the solver has finished."""
-        return not self._thread.is_alive()
+        return self._answer.done()
 
     def stop(self) -> None:
         """Interrupt the solver and wait until it has stopped."""
         self._stopping = True
-        while self._thread.is_alive():
+        while not self._answer.done():
             solver = self._solver
             if solver is not None:
                 solver.interrupt()
-            self._thread.join(0.02)
+            Budget(0.02).wait(self._answer)
 
     def wait(self, budget: Budget) -> SatAnswer:
         """The answer, or neither answer once the budget is spent."""
-        while self._thread.is_alive() and not budget.spent():
-            self._thread.join(min(0.05, budget.left()))
+        budget.wait(self._answer)
         self.stop()
-        if self._error is not None:
-            raise self._error
-        return self._answer or SatAnswer(None, False)
+        return self._answer.result()
 
 
 def find_smaller_cover(graph: FeedbackGraph, n_cliques: int) -> Ints | None:
@@ -278,12 +252,7 @@ def find_smaller_cover(graph: FeedbackGraph, n_cliques: int) -> Ints | None:
         return None
     if sat_is_installed():
         with SatSearch(stranger, apart, n_cliques - 1) as search:
-            answer = search.wait(Budget())
-        if answer.owner is None and not answer.refuted:
-            raise InvalidCover(
-                f"the solver gave up on covers with {n_cliques - 1} cliques; the bound is neither proved nor refuted"
-            )
-        return answer.owner
+            return search.wait(Budget()).owner
     owner = search_smallest(stranger, apart, np.arange(graph.n_arms), n_cliques - 1, Budget(NEVER)).owner
     return owner if owner.max() + 1 < n_cliques else None
 

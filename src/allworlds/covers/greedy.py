@@ -27,9 +27,7 @@ def largest_first(owner: Ints, sizes: Ints, rng: np.random.Generator) -> Ints:
     [1, 2, 0]
     """
     keys = sizes * rng.uniform(0.5, 1.5, len(sizes)) if len(sizes) > 2 else sizes
-    rank = np.empty(len(keys), dtype=np.int64)
-    rank[np.argsort(-keys, kind="stable")] = np.arange(len(keys))
-    return np.argsort(rank[owner], kind="stable")
+    return np.lexsort((owner, -keys[owner]))
 
 
 def rebalance(indptr: Ints, indices: Ints, owner: Ints, cost: Callable[[int], float]) -> Ints:
@@ -47,10 +45,7 @@ def rebalance(indptr: Ints, indices: Ints, owner: Ints, cost: Callable[[int], fl
     costs = np.array([0.0, *(float(cost(size)) for size in range(1, largest + 2))])
     if not np.all(np.isfinite(costs)):
         raise InvalidParameter(f"a cost of objective is not finite; expected finite costs for sizes 1 to {largest}")
-    groups = np.empty(n_arms, dtype=np.int64)
-    groups[:] = owner
-    sizes = np.zeros(n_arms, dtype=np.int64)
-    sizes[: int(owner.max()) + 1] = np.bincount(owner)
+    groups, sizes = owner.astype(np.int64), np.bincount(owner, minlength=n_arms)
     for _ in range(SWEEPS):
         moved = _move_arms(indptr, indices, groups, sizes, costs)
         if _join_cliques(indptr, indices, groups, sizes, costs) + moved == 0:
@@ -204,43 +199,21 @@ def _move_arms(indptr: Ints, indices: Ints, group: Ints, sizes: Ints, costs: NDA
     return moved
 
 
-@jit
 def _join_cliques(indptr: Ints, indices: Ints, group: Ints, sizes: Ints, costs: NDArray[np.float64]) -> int:
-    """Join pairs of cliques that see each other entirely where that lowers the cost; returns how many were joined.
-
-    ``links[k]`` counts the edges from the clique at hand to clique k.
-    """
-    n_arms = len(group)
-    links = np.zeros(n_arms, dtype=np.int64)
-    order = np.argsort(group, kind="mergesort")
-    joined = 0
-    start = 0
-    while start < n_arms:
-        end = start + 1
-        while end < n_arms and group[order[end]] == group[order[start]]:
-            end += 1
-        here = group[order[start]]
-        # Count the edges to each clique.
-        best, target = -1e-9, -1
-        for arm in order[start:end]:
-            for other in indices[indptr[arm] : indptr[arm + 1]]:
-                links[group[other]] += 1
-        # The best clique to join; one that grew in this pass is left for the next.
-        for arm in order[start:end]:
-            for other in indices[indptr[arm] : indptr[arm + 1]]:
-                there = group[other]
-                if there != here and links[there] == sizes[there] * sizes[here] and sizes[here] == end - start:
-                    change = costs[sizes[here] + sizes[there]] - costs[sizes[here]] - costs[sizes[there]]
-                    if change < best:
-                        best, target = change, there
-        for arm in order[start:end]:
-            for other in indices[indptr[arm] : indptr[arm + 1]]:
-                links[group[other]] = 0
-        if target >= 0:
-            sizes[target] += sizes[here]
-            sizes[here] = 0
-            for arm in order[start:end]:
-                group[arm] = target
+    """Join pairs of cliques that see each other entirely where that lowers the cost; returns how many were joined."""
+    n_arms, joined = len(group), 0
+    pairs, links = np.unique(np.repeat(group, np.diff(indptr)) * n_arms + group[indices], return_counts=True)
+    one, other = pairs // n_arms, pairs % n_arms
+    complete = (one < other) & (links == sizes[one] * sizes[other])
+    one, other = one[complete], other[complete]
+    changes = costs[sizes[one] + sizes[other]] - costs[sizes[one]] - costs[sizes[other]]
+    target, fresh = np.arange(n_arms), np.ones(n_arms, dtype=np.bool_)
+    for pair in np.argsort(changes, kind="stable")[: np.count_nonzero(changes < -1e-9)]:
+        here, there = one[pair], other[pair]
+        if fresh[here] and fresh[there]:  # a clique that grew in this pass is left for the next
+            target[there] = here
+            sizes[here], sizes[there] = sizes[here] + sizes[there], 0
+            fresh[here] = fresh[there] = False
             joined += 1
-        start = end
+    group[:] = target[group]
     return joined

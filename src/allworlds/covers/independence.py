@@ -80,10 +80,7 @@ def search_independent(stranger: NDArray[np.bool_], arms: Ints, upper: int, budg
     best[: len(arms)] = arms
     order = np.argsort(-stranger.sum(axis=1), kind="stable").astype(np.int32)
     levels.left[0] = _bound_by_cliques(stranger, order, n_arms, levels.candidates[0], levels.bounds[0])
-    nodes, chunk, finished = budget.nodes(n_arms), budget.node_chunk(n_arms), False
-    while not finished and nodes > 0 and not budget.spent():
-        finished = bool(_grow(levels, best, upper, min(nodes, chunk)))
-        nodes -= chunk
+    finished = any(_grow(levels, best, upper, chunk) for chunk in budget.node_chunks(n_arms))
     return Apart(np.sort(best[: levels.place[1]]), finished)
 
 

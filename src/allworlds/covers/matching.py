@@ -49,8 +49,7 @@ def matching_cover(indptr: Ints, indices: Ints) -> tuple[Ints, Certificate]:
 def _largest_matching(indptr: Ints, indices: Ints) -> tuple[Ints, Ints]:
     """The partner of each arm or -1, and its role in the trees that were kept: OUTER, INNER or FREE; (n_arms,) both."""
     n_arms = len(indptr) - 1
-    mate = _greedy(indptr, indices)
-    label = np.zeros(n_arms, dtype=np.int64)
+    mate, label = np.full(n_arms, -1), np.zeros(n_arms, dtype=np.int64)
     parent, base = np.full(n_arms, -1), np.arange(n_arms)
     queue, tree, mark = np.empty(n_arms, dtype=np.int64), np.empty(n_arms, dtype=np.int64), np.full(n_arms, -1)
     stamp = 0
@@ -59,8 +58,7 @@ def _largest_matching(indptr: Ints, indices: Ints) -> tuple[Ints, Ints]:
             continue
         label[root] = OUTER
         queue[0], tree[0] = root, root
-        head, tail, size = 0, 1, 1
-        end = -1
+        head, tail, size, end = 0, 1, 1, -1
         while head < tail and end < 0:
             arm = queue[head]
             head += 1
@@ -75,8 +73,7 @@ def _largest_matching(indptr: Ints, indices: Ints) -> tuple[Ints, Ints]:
                     stamp += 1
                     _shrink(base, parent, mate, mark, stamp, arm, other, common)
                     _shrink(base, parent, mate, mark, stamp, other, arm, common)
-                    for place in range(size):
-                        inside = tree[place]
+                    for inside in tree[:size]:
                         if mark[base[inside]] == stamp:
                             base[inside] = common
                             if label[inside] == INNER:
@@ -99,42 +96,20 @@ def _largest_matching(indptr: Ints, indices: Ints) -> tuple[Ints, Ints]:
         # Swap the matching along the path to the unmatched arm, and free the tree.
         while end >= 0:
             before = parent[end]
-            next_end = mate[before]
-            mate[end], mate[before] = before, end
-            end = next_end
-        for place in range(size):
-            inside = tree[place]
+            mate[end], mate[before], end = before, end, mate[before]
+        for inside in tree[:size]:
             label[inside], base[inside] = FREE, inside
     return mate, label
-
-
-@jit
-def _greedy(indptr: Ints, indices: Ints) -> Ints:
-    """A first matching: arms of low degree first, each with its unmatched neighbour of lowest degree."""
-    n_arms = len(indptr) - 1
-    degree = indptr[1:] - indptr[:-1]
-    mate = np.full(n_arms, -1)
-    for arm in np.argsort(degree, kind="mergesort"):
-        if mate[arm] >= 0:
-            continue
-        best = -1
-        for other in indices[indptr[arm] : indptr[arm + 1]]:
-            if other != arm and mate[other] < 0 and (best < 0 or degree[other] < degree[best]):
-                best = other
-        if best >= 0:
-            mate[arm], mate[best] = best, arm
-    return mate
 
 
 @jit
 def _common_base(base: Ints, parent: Ints, mate: Ints, mark: Ints, stamp: int, one: int, other: int) -> int:
     """The base at which the paths from two outer arms to the root meet."""
     arm = base[one]
-    while True:
-        mark[arm] = stamp
-        if mate[arm] < 0:
-            break
+    mark[arm] = stamp
+    while mate[arm] >= 0:
         arm = base[parent[mate[arm]]]
+        mark[arm] = stamp
     arm = base[other]
     while mark[arm] != stamp:
         arm = base[parent[mate[arm]]]

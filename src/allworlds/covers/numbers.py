@@ -27,7 +27,7 @@ from allworlds.covers.structure import reduce_graph
 from allworlds.foundation.checks import Ints
 from allworlds.foundation.errors import InvalidGraph, InvalidParameter
 from allworlds.graphs.graph import FeedbackGraph, check_graph
-from allworlds.graphs.storage import DisjointCliques, induced, matrix_of
+from allworlds.graphs.storage import DisjointCliques, induced
 
 Observability = Literal["strong", "weak", "none"]
 
@@ -88,8 +88,7 @@ def _most_apart(best: BestCover, budget: Budget) -> tuple[Ints, int]:
     apart = np.flatnonzero(independence.fewest_neighbours_first(best.indptr, best.indices))
     if len(best.owner) > independence.MOST_ARMS:
         return apart, best.n_cliques
-    stranger = ~matrix_of(best.indptr, best.indices)
-    found = independence.search_independent(stranger, apart, best.n_cliques, budget)
+    found = independence.search_independent(best.stranger, apart, best.n_cliques, budget)
     return found.arms, len(found.arms) if found.finished else best.n_cliques
 
 

@@ -5,6 +5,7 @@ A :class:`BestCover` is improved in place, so that Ctrl-C always leaves a cover 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -15,7 +16,7 @@ from allworlds.covers import exact, independence, set_cover
 from allworlds.covers.budget import Budget
 from allworlds.covers.certificate import Certificate, Exhausted, IndependentArms
 from allworlds.covers.greedy import cover_in_order, dsatur, largest_first
-from allworlds.covers.independence import fewest_neighbours_first
+from allworlds.covers.independence import fewest_neighbours_first, search_independent
 from allworlds.covers.matching import matching_cover
 from allworlds.covers.structure import chordal_cover, has_triangle
 from allworlds.covers.tabu import improve
@@ -40,7 +41,14 @@ class BestCover:
     indices: Ints
     owner: Ints
     certificate: Certificate
-    methods: list[str] = field(default_factory=list)
+    methods: list[str]
+    apart: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    """The most independent arms found so far; unused where structure proves the cover."""
+
+    @functools.cached_property
+    def stranger(self) -> NDArray[np.bool_]:
+        """Who does not see whom, (n_arms, n_arms)."""
+        return ~matrix_of(self.indptr, self.indices)
 
     @property
     def n_cliques(self) -> int:
@@ -86,7 +94,7 @@ def first_cover(indptr: Ints, indices: Ints) -> BestCover:
     if not has_triangle(indptr, indices):
         return BestCover(indptr, indices, *matching_cover(indptr, indices), ["matching"])
     apart = np.flatnonzero(fewest_neighbours_first(indptr, indices))
-    return BestCover(indptr, indices, dsatur(indptr, indices), IndependentArms(apart), ["dsatur"])
+    return BestCover(indptr, indices, dsatur(indptr, indices), IndependentArms(apart), ["dsatur"], apart)
 
 
 def search(best: BestCover, budget: Budget, method: str = "auto") -> None:
@@ -95,41 +103,39 @@ def search(best: BestCover, budget: Budget, method: str = "auto") -> None:
     First comes the work that is also done without a time limit; then, if there is one, all that time allows.
     """
     n_arms = len(best.owner)
-    stranger = ~matrix_of(best.indptr, best.indices) if n_arms <= independence.MOST_ARMS else None
-    apart = _first_look(best, stranger, budget.counting(), method)
+    small = n_arms <= exact.MOST_ARMS
+    _first_look(best, budget.counting(), method)
     if best.is_proved or not budget.timed:
         return
     if method == "heuristic" or n_arms > SMALL:
-        _improve(best, budget.share(1.0 if method == "heuristic" else 0.3 if n_arms <= exact.MOST_ARMS else 0.75))
+        _improve(best, budget.share(1.0 if method == "heuristic" else 0.3 if small else 0.75))
     if best.is_proved or method == "heuristic":
         return
     cliques = _bound_by_fractions(best, budget.share(0.3)) if method in ("auto", "set-cover") else None
-    if stranger is not None and n_arms <= exact.MOST_ARMS and method != "set-cover":
+    if small and method != "set-cover":
         if method != "sat":
-            _raise_bound(best, stranger, apart, budget.share(0.1))
-        _race(best, stranger, apart, budget.share(0.5 if cliques else 1.0), method)
+            _raise_bound(best, budget.share(0.1))
+        _race(best, budget.share(0.5 if cliques else 1.0), method)
     if cliques:
         _choose(best, cliques, budget.share(0.8 if method == "auto" else 1.0))
-    if method == "auto" and stranger is not None and n_arms <= exact.MOST_ARMS:
-        _race(best, stranger, apart, budget, method)
+    if method == "auto" and small:
+        _race(best, budget, method)
     elif method == "auto":
         _improve(best, budget)
 
 
-def _first_look(best: BestCover, stranger: NDArray[np.bool_] | None, budget: Budget, method: str) -> Ints:
-    """About a second of counted work; returns the most independent arms found."""
-    apart = best.certificate.arms if isinstance(best.certificate, IndependentArms) else np.zeros(0, dtype=np.int64)
+def _first_look(best: BestCover, budget: Budget, method: str) -> None:
+    """About a second of counted work."""
     branches = len(best.owner) <= exact.MOST_ARMS and method in ("auto", "branch")
-    if stranger is not None and branches:
-        _branch(best, stranger, apart, budget, nodes=PROBE)
-    if stranger is not None and not best.is_proved:
-        apart = independence.search_independent(stranger, apart, best.n_cliques, budget.share(0.1)).arms
-        best.prove(IndependentArms(apart))
+    if branches:
+        _branch(best, budget, nodes=PROBE)
+    if len(best.owner) <= independence.MOST_ARMS and not best.is_proved:
+        best.apart = search_independent(best.stranger, best.apart, best.n_cliques, budget.share(0.1)).arms
+        best.prove(IndependentArms(best.apart))
     _improve(best, budget)
-    if stranger is not None and branches:
-        _raise_bound(best, stranger, apart, budget)
-        _branch(best, stranger, apart, budget)
-    return apart
+    if branches:
+        _raise_bound(best, budget)
+        _branch(best, budget)
 
 
 def _improve(best: BestCover, budget: Budget) -> None:
@@ -151,45 +157,41 @@ def _improve(best: BestCover, budget: Budget) -> None:
 
 
 def _branch(
-    best: BestCover,
-    stranger: NDArray[np.bool_],
-    apart: Ints,
-    budget: Budget,
-    nodes: int | None = None,
-    until: Callable[[], bool] = lambda: False,
+    best: BestCover, budget: Budget, nodes: int | None = None, until: Callable[[], bool] = lambda: False
 ) -> None:
     """Branch and bound, until it finishes or something stops it."""
     if best.is_proved or budget.spent():
         return
-    lower = best.certificate.bound
-    found = exact.search_smallest(stranger, apart, best.owner, lower, budget, nodes, until)
+    at = (best.stranger, best.apart, best.owner, best.certificate.bound)
+    found = exact.search_smallest(*at, budget, nodes, until)
     best.take(found.owner, "branch and bound")
     if found.finished and not best.is_proved:
         best.exhausted("branch and bound", "branch and bound")
 
 
-def _raise_bound(best: BestCover, stranger: NDArray[np.bool_], apart: Ints, budget: Budget) -> None:
+def _raise_bound(best: BestCover, budget: Budget) -> None:
     """Refute covers with as many cliques as the lower bound, and raise it, while that is quick."""
     while not best.is_proved and not budget.spent():
         fewest = best.certificate.bound + 1
-        found = exact.search_smallest(stranger, apart, best.owner, 1, budget.share(0.5), fewest=fewest)
+        at = (best.stranger, best.apart, best.owner, 1)
+        found = exact.search_smallest(*at, budget.share(0.5), fewest=fewest)
         best.take(found.owner, "branch and bound")
         if not found.finished or best.n_cliques < fewest:
             return
         best.prove(Exhausted(fewest, "branch and bound"))
 
 
-def _race(best: BestCover, stranger: NDArray[np.bool_], apart: Ints, budget: Budget, method: str) -> None:
+def _race(best: BestCover, budget: Budget, method: str) -> None:
     """Branch and bound here and a SAT solver in a thread, until one of them finishes."""
-    few = np.count_nonzero(stranger) // 2 * best.n_cliques <= MOST_CLAUSES
+    few = np.count_nonzero(best.stranger) // 2 * best.n_cliques <= MOST_CLAUSES
     if not (few and method != "branch" and exact.sat_is_installed()):
         if method != "sat":
-            _branch(best, stranger, apart, budget)
+            _branch(best, budget)
         return
     while not best.is_proved and not budget.spent():
-        with exact.SatSearch(stranger, apart, best.n_cliques - 1) as solver:
+        with exact.SatSearch(best.stranger, best.apart, best.n_cliques - 1) as solver:
             if method == "auto":
-                _branch(best, stranger, apart, budget, until=solver.finished)
+                _branch(best, budget, until=solver.finished)
                 if best.is_proved:
                     return
             answer = solver.wait(budget)
@@ -215,8 +217,8 @@ def _choose(best: BestCover, cliques: list[list[int]], budget: Budget) -> None:
     """Choose the fewest of the maximal cliques."""
     if best.is_proved or budget.spent():
         return
-    choice = set_cover.choose_cliques(len(best.owner), cliques, budget)
-    best.take(choice.owner, "set cover")
-    if choice.bound > best.certificate.bound:
-        best.prove(Exhausted(min(choice.bound, best.n_cliques), set_cover.solver_name()))
+    owner, bound = set_cover.choose_cliques(len(best.owner), cliques, budget)
+    best.take(owner, "set cover")
+    if bound > best.certificate.bound:
+        best.prove(Exhausted(min(bound, best.n_cliques), set_cover.solver_name()))
         best.credit("set cover")

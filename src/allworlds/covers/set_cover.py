@@ -6,14 +6,13 @@ no clique weighs more than one, which is a certificate. The integer program choo
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.covers.budget import Budget
+from allworlds.covers.budget import Budget, in_thread
 from allworlds.covers.certificate import FractionalPacking
 from allworlds.foundation.checks import Ints
 from allworlds.graphs.graph import FeedbackGraph
@@ -22,13 +21,6 @@ MOST_ARMS = 3000
 MOST_CLIQUES = 30_000
 UNIT = 10**6
 """Weights are rounded down to multiples of one over this."""
-
-
-class Choice(NamedTuple):
-    """A cover by HiGHS, (n_arms,), or None, and the number of cliques that every cover needs."""
-
-    owner: Ints | None
-    bound: int
 
 
 def maximal_cliques(graph: FeedbackGraph) -> Iterator[list[int]]:
@@ -99,14 +91,14 @@ def fractional_packing(n_arms: int, cliques: list[list[int]], budget: Budget) ->
     return FractionalPacking(weights, max(UNIT, heaviest))
 
 
-def choose_cliques(n_arms: int, cliques: list[list[int]], budget: Budget) -> Choice:
-    """The fewest maximal cliques that contain all arms, within the budget.
+def choose_cliques(n_arms: int, cliques: list[list[int]], budget: Budget) -> tuple[Ints | None, int]:
+    """The cover by the fewest maximal cliques, (n_arms,), or None, and a lower bound on their number.
 
-    >>> choose_cliques(3, [[0, 1], [1, 2]], Budget(10.0)).bound
+    >>> choose_cliques(3, [[0, 1], [1, 2]], Budget(10.0))[1]
     2
     """
     chosen, bound = choose_sets(_incidence(n_arms, cliques), budget)
-    return Choice(None if chosen is None else _owner(n_arms, [cliques[k] for k in chosen]), bound)
+    return None if chosen is None else _owner(n_arms, [cliques[k] for k in chosen]), bound
 
 
 def choose_sets(holds: Any, budget: Budget) -> tuple[Ints | None, int]:
@@ -119,30 +111,17 @@ def choose_sets(holds: Any, budget: Budget) -> tuple[Ints | None, int]:
     """
     from scipy import optimize
 
-    n_sets = holds.shape[1]
-    answers: list[Any] = []
-    options = {"time_limit": min(budget.left(), 1e6)}
-
-    def work() -> None:
-        answers.append(
-            optimize.milp(
-                np.ones(n_sets),
-                constraints=optimize.LinearConstraint(holds, 1.0, np.inf),
-                integrality=np.ones(n_sets),
-                bounds=optimize.Bounds(0.0, 1.0),
-                options=options,
-            )
-        )
-
-    thread = threading.Thread(target=work, daemon=True)
-    thread.start()
-    while thread.is_alive() and not budget.spent():
-        thread.join(min(0.05, budget.left()))
-    if not answers:
+    n_sets, options = holds.shape[1], {"time_limit": min(budget.left(), 1e6)}
+    constraints, bounds = optimize.LinearConstraint(holds, 1.0, np.inf), optimize.Bounds(0.0, 1.0)
+    problem: dict[str, Any] = {"constraints": constraints, "bounds": bounds, "options": options}
+    answer = in_thread(lambda: optimize.milp(np.ones(n_sets), integrality=np.ones(n_sets), **problem))
+    budget.wait(answer)
+    if not answer.done():
         return None, 1
-    dual = answers[0].mip_dual_bound
+    found = answer.result()
+    dual = found.mip_dual_bound
     bound = 1 if dual is None or not np.isfinite(dual) else int(np.ceil(dual - 1e-6))
-    return None if answers[0].x is None else np.flatnonzero(answers[0].x > 0.5), bound
+    return None if found.x is None else np.flatnonzero(found.x > 0.5), bound
 
 
 def _owner(n_arms: int, chosen: list[list[int]]) -> Ints:

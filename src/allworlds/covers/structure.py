@@ -91,40 +91,26 @@ def chordal_cover(indptr: Ints, indices: Ints) -> tuple[Ints, Ints] | None:
 
 def component_of(indptr: Ints, indices: Ints) -> Ints:
     """The component of each arm, (n_arms,), numbered by their smallest arm."""
-    return _walk(indptr, indices)[0]
+    from scipy.sparse import csgraph, csr_array  # here, because it is slow to import
+
+    n_arms = len(indptr) - 1
+    graph = csr_array((np.ones(len(indices)), indices, indptr), shape=(n_arms, n_arms))
+    return np.asarray(csgraph.connected_components(graph, directed=False)[1], dtype=np.int64)
 
 
 def two_sides(indptr: Ints, indices: Ints) -> Ints | None:
-    """0 or 1 for each arm such that arms of one side do not see each other, (n_arms,); None if not bipartite."""
-    _, side, bipartite = _walk(indptr, indices)
-    return side if bipartite else None
+    """0 or 1 for each arm such that arms of one side do not see each other, (n_arms,); None if not bipartite.
 
-
-@jit
-def _walk(indptr: Ints, indices: Ints) -> tuple[Ints, Ints, bool]:
-    """The component and the side of each arm, (n_arms,) both, and whether no edge joins arms of one side."""
+    Make two copies of each arm, and let every edge join a first copy to a second one. An odd cycle then connects the
+    two copies of its arms. Without odd cycles, a component of the graph becomes two, and the side of an arm is the one
+    that contains its first copy.
+    """
     n_arms = len(indptr) - 1
-    component, side = np.full(n_arms, -1), np.zeros(n_arms, dtype=np.int64)
-    stack = np.empty(n_arms, dtype=np.int64)
-    count, bipartite = 0, True
-    for start in range(n_arms):
-        if component[start] >= 0:
-            continue
-        component[start] = count
-        stack[0], height = start, 1
-        # Visit all that can be reached, on alternating sides.
-        while height > 0:
-            height -= 1
-            arm = stack[height]
-            for other in indices[indptr[arm] : indptr[arm + 1]]:
-                if component[other] < 0:
-                    component[other], side[other] = count, 1 - side[arm]
-                    stack[height] = other
-                    height += 1
-                elif other != arm and side[other] == side[arm]:
-                    bipartite = False
-        count += 1
-    return component, side, bipartite
+    itself = np.repeat(np.arange(n_arms), np.diff(indptr)) == indices
+    crossed = [np.where(itself, indices, indices + n_arms), np.where(itself, indices + n_arms, indices)]
+    label = component_of(np.concatenate([indptr, indptr[1:] + len(indices)]), np.concatenate(crossed))
+    first, second = label[:n_arms], label[n_arms:]
+    return None if np.any(first == second) else (first > second).astype(np.int64)
 
 
 @jit
@@ -148,14 +134,9 @@ def has_triangle(indptr: Ints, indices: Ints) -> bool:
 @jit
 def sees(indptr: Ints, indices: Ints, one: int, other: int) -> bool:
     """Whether ``other`` is in the sorted list of ``one``."""
-    low, high = indptr[one], indptr[one + 1]
-    while low < high:
-        middle = (low + high) // 2
-        if indices[middle] < other:
-            low = middle + 1
-        else:
-            high = middle
-    return bool(low < indptr[one + 1] and indices[low] == other)
+    row = indices[indptr[one] : indptr[one + 1]]
+    place = np.searchsorted(row, other)
+    return bool(place < len(row) and row[place] == other)
 
 
 @jit
@@ -201,41 +182,24 @@ def _dominated(indptr: Ints, indices: Ints, order: Ints, work: int) -> Ints:
 def _maximum_cardinality(indptr: Ints, indices: Ints) -> tuple[Ints, Ints]:
     """An elimination order, found from its end, and each arm's place in it, (n_arms,) both.
 
-    Arms not yet placed are in doubly linked lists by their number of placed neighbours; ``head[count]`` begins a list.
+    The arms not yet placed stand first, sorted by their number of placed neighbours; ``last[count]`` is the place of
+    the last one with that count.
     """
     n_arms = len(indptr) - 1
-    order, place = np.empty(n_arms, dtype=np.int64), np.full(n_arms, -1)
-    count = np.zeros(n_arms, dtype=np.int64)
-    head = np.full(n_arms + 1, -1)
-    after, before = np.arange(1, n_arms + 1), np.arange(-1, n_arms - 1)
-    after[n_arms - 1] = -1
-    head[0] = 0
-    top = 0
+    order, place = np.arange(n_arms - 1, -1, -1), np.arange(n_arms - 1, -1, -1)
+    count, last = np.zeros(n_arms, dtype=np.int64), np.full(n_arms, n_arms - 1)
     for step in range(n_arms - 1, -1, -1):
-        # Take an arm with the most placed neighbours out of its list.
-        while head[top] < 0:
-            top -= 1
-        arm = head[top]
-        head[top] = after[arm]
-        if after[arm] >= 0:
-            before[after[arm]] = -1
-        order[step], place[arm] = arm, step
-        for other in indices[indptr[arm] : indptr[arm + 1]]:
-            if place[other] >= 0:
+        arm = order[step]
+        for other in indices[indptr[arm] : indptr[arm + 1]][::-1]:  # the last one is then placed next
+            if place[other] >= step:
                 continue
-            # Move each neighbour one list up.
-            if before[other] >= 0:
-                after[before[other]] = after[other]
-            else:
-                head[count[other]] = after[other]
-            if after[other] >= 0:
-                before[after[other]] = before[other]
+            # Swap each neighbour with the last of its count, behind which the next count begins.
+            end = min(last[count[other]], step - 1)
+            there = order[end]
+            order[place[other]], place[there] = there, place[other]
+            order[end], place[other] = other, end
+            last[count[other]] = end - 1
             count[other] += 1
-            before[other], after[other] = -1, head[count[other]]
-            if after[other] >= 0:
-                before[after[other]] = other
-            head[count[other]] = other
-        top += 1
     return order, place
 
 

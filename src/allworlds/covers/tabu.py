@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from allworlds.covers.budget import Budget
 from allworlds.foundation.checks import Ints
+from allworlds.graphs.storage import matrix_of
 from allworlds.kernels.jit import jit
 
 Shorts = NDArray[np.int32]
@@ -30,7 +31,8 @@ def strangers_of(indptr: Ints, indices: Ints) -> tuple[Ints, Shorts] | None:
     n_arms = len(indptr) - 1
     if n_arms * n_arms - len(indices) > MOST_STRANGERS:
         return None
-    return _list_strangers(indptr, indices)
+    rows, strangers = np.nonzero(~matrix_of(indptr, indices))
+    return np.searchsorted(rows, np.arange(n_arms + 1)), strangers.astype(np.int32)
 
 
 def improve(indptr: Ints, indices: Ints, owner: Ints, lower: int, budget: Budget) -> Ints | None:
@@ -49,21 +51,21 @@ def improve(indptr: Ints, indices: Ints, owner: Ints, lower: int, budget: Budget
     starts, strangers = lists
     random = np.array([0x9E3779B97F4A7C15], dtype=np.uint64)
     best, n_cliques = owner, int(owner.max()) + 1
-    steps = budget.tabu_steps(len(owner))
-    total = 10 * steps
+    total = 10 * budget.tabu_steps(len(owner))
     while n_cliques > max(lower, 1) and total > 0:
         group = _dissolve_smallest(best, n_cliques)
         counts = np.zeros((len(owner), n_cliques - 1), dtype=np.int32)
         tabu = np.zeros((len(owner), n_cliques - 1), dtype=np.int64)
         _place_rest(starts, strangers, group, counts)
         done, left = 0, 1
-        while left and done < steps and not budget.spent():
-            chunk = min(steps - done, budget.tabu_chunk(len(owner)))
+        for chunk in budget.tabu_chunks(len(owner)):
             left = _tabu_steps(starts, strangers, group, counts, tabu, done, done + chunk, random)
             done += chunk
-            total -= chunk
+            if not left:
+                break
         if left:
             break
+        total -= done
         best, n_cliques = group, n_cliques - 1
     return np.unique(best, return_inverse=True)[1].ravel()
 
@@ -74,25 +76,6 @@ def _dissolve_smallest(owner: Ints, n_cliques: int) -> Ints:
     group = np.where(owner == n_cliques - 1, smallest, owner)
     group[owner == smallest] = -1
     return group
-
-
-@jit
-def _list_strangers(indptr: Ints, indices: Ints) -> tuple[Ints, Shorts]:
-    n_arms = len(indptr) - 1
-    starts = np.empty(n_arms + 1, dtype=np.int64)
-    strangers = np.empty(n_arms * n_arms - len(indices), dtype=np.int32)
-    end = 0
-    for arm in range(n_arms):
-        starts[arm] = end
-        place = indptr[arm]
-        for other in range(n_arms):
-            if place < indptr[arm + 1] and indices[place] == other:
-                place += 1
-            else:
-                strangers[end] = other
-                end += 1
-    starts[n_arms] = end
-    return starts, strangers
 
 
 @jit

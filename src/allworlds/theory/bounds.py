@@ -213,8 +213,8 @@ def practical_adversarial_bound(sizes: ArrayLike, horizon: int, *, constants: Co
     """
     numbers, rounds = numbers_of(sizes, constants), whole("horizon", horizon)
     c = numbers.constants
-    range_of_entropy = float(np.linalg.norm(numbers.reach / numbers.factors))
-    spread = float(np.linalg.norm(numbers.factors))
+    range_of_entropy = float(np.linalg.norm(numbers.reach / c.rate_factors))
+    spread = float(np.linalg.norm(c.rate_factors))
     terms = {
         "logarithms": numbers.logarithms(rounds),
         "penalty": math.sqrt(rounds + c.head_start) / c.eta0 * range_of_entropy,

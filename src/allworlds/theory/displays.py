@@ -25,7 +25,7 @@ from allworlds.theory.check import Check
 from allworlds.theory.hessian import dual_norm_squared
 from allworlds.theory.penalty_stability import entropy_penalty
 from allworlds.theory.regret import clique_gaps
-from allworlds.theory.rounds import Round, masses
+from allworlds.theory.rounds import Round, mass_beside, masses
 from allworlds.theory.sharp import SharpNumbers
 
 Array = NDArray[np.float64]
@@ -257,7 +257,7 @@ def _instance(play: Array, cover: CliqueCover, means: ArrayLike, z: float) -> _I
         raise InvalidParameter(f"z is {z!r}; expected a number above 0")
     gaps, best_arm = clique_gaps(means, cover), int(np.argmin(means))
     best, mass = int(cover.owner[best_arm]), masses(cover, play)
-    mass[:, best] = play[:, [int(i) for i in cover.cliques[best] if i != best_arm]].sum(axis=1)
+    mass[:, best] = mass_beside(cover, play, best_arm)
     return _Instance(best_arm, best, 1.0 / np.sqrt(np.arange(1, len(play) + 1)), mass, gaps)
 
 

@@ -9,13 +9,15 @@ is exact even where an arm's probability is 1e-300.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from allworlds.foundation.errors import InvalidParameter
 from allworlds.theory.check import Check
-from allworlds.theory.regulariser import Partition, TsallisPerspective
+from allworlds.theory.regulariser import Partition, TsallisPerspective, blocks
 
 Array = NDArray[np.float64]
 
@@ -53,9 +55,8 @@ def dual_norm_squared(g: Array, p: Array, cover: Partition, alpha: ArrayLike) ->
     [EK21, Lemma 3]
     """
     total: Array = np.zeros(p.shape[:-1])
-    alphas = np.broadcast_to(np.asarray(alpha, dtype=np.float64), (len(cover.cliques),))
-    for clique, a in zip(cover.cliques, alphas, strict=True):
-        total = total + _clique_dual_norm(g[list(clique)], p[..., list(clique)], float(a))
+    for clique, a in blocks(cover, alpha):
+        total = total + _clique_dual_norm(g[clique], p[..., clique], a)
     return total
 
 
@@ -107,9 +108,7 @@ def lemma_1(perspective: TsallisPerspective, x: Array, c: float, lam: float) -> 
     condition = lemma_1_condition(perspective, y, c, lam)
     if not condition <= 0.0:
         raise InvalidParameter(f"the condition of Lemma 1 is {condition:g} at this point; expected at most 0")
-    tilted = np.outer(y, np.ones_like(y)) - np.eye(len(y))  # row i is y_i z_i
-    curved = tilted.T @ (perspective.second(y)[:, None] * tilted)
-    bound = (lam / 4.0 * np.ones_like(curved) + curved / 2.0) * total**-1.5
+    bound = (lam / 4.0 + perspective.curved(y) / 2.0) * total**-1.5
     hessian = perspective.hessian(x)
     root = 1.0 / np.sqrt(np.abs(np.diag(hessian)))
     smallest = float(np.linalg.eigvalsh((hessian - bound) * np.outer(root, root))[0])
@@ -143,11 +142,8 @@ def sharp_hessian(p: Array, cover: Partition, alpha: ArrayLike, kappa: float = 0
 
 def smallest_scaled_eigenvalue(p: Array, cover: Partition, alpha: ArrayLike) -> float:
     """The smallest eigenvalue of all the cliques' scaled Hessians."""
-    alphas = np.broadcast_to(np.asarray(alpha, dtype=np.float64), (len(cover.cliques),))
-    blocks = [p[list(clique)] for clique in cover.cliques]
-    return min(
-        float(np.linalg.eigvalsh(scaled_hessian(x / x.sum(), float(a)))[0]) for x, a in zip(blocks, alphas, strict=True)
-    )
+    parts = [(p[clique] / p[clique].sum(), a) for clique, a in blocks(cover, alpha)]
+    return min(float(np.linalg.eigvalsh(scaled_hessian(y, a))[0]) for y, a in parts)
 
 
 def smallest_conditional(p: Array, cover: Partition) -> float:
@@ -179,21 +175,16 @@ def lemma_6(perspective: TsallisPerspective, x: Array, step: float = 4e-3) -> Ch
 
 def _second_differences(perspective: TsallisPerspective, x: Array, step: float) -> Array:
     """Central differences of the gradient's own differences: only values of ``H`` are used."""
-    unit = np.eye(len(x)) * step
+    unit, arms = np.eye(len(x)) * step, range(len(x))
 
-    def slope(at: Array, i: int) -> float:
-        near = perspective.value(at + unit[i]) - perspective.value(at - unit[i])
-        far = perspective.value(at + 2 * unit[i]) - perspective.value(at - 2 * unit[i])
+    def difference(f: Callable[[Array], Any], at: Array, i: int) -> Any:
+        near, far = f(at + unit[i]) - f(at - unit[i]), f(at + 2 * unit[i]) - f(at - 2 * unit[i])
         return (8.0 * near - far) / (12.0 * step)
 
-    d = len(x)
-    entries = np.empty((d, d))
-    for j in range(d):
-        for i in range(d):
-            near = slope(x + unit[j], i) - slope(x - unit[j], i)
-            far = slope(x + 2 * unit[j], i) - slope(x - 2 * unit[j], i)
-            entries[i, j] = (8.0 * near - far) / (12.0 * step)
-    return entries
+    def gradient(at: Array) -> Array:
+        return np.array([difference(perspective.value, at, i) for i in arms])
+
+    return np.array([difference(gradient, x, j) for j in arms])
 
 
 def smallest_hessian_eigenvalue(x1: ArrayLike, x2: ArrayLike, alpha: float) -> Array:

@@ -19,6 +19,7 @@ from allworlds.theory.check import Check
 from allworlds.theory.practical_coefficients import KAPPA, Verdict, covers
 from allworlds.theory.regulariser import sharp_comparator
 from allworlds.theory.rounds import PracticalRound
+from allworlds.theory.sharp import entropy_sides
 
 __all__ = ["PracticalRound", "Verdict", "covers"]
 
@@ -112,18 +113,16 @@ def barrier_penalty(state: PracticalRound, horizon: int) -> Check:
 
 def entropy_penalty(state: PracticalRound, horizon: int) -> Check:
     """Step 3: ``Psi(u) - Psi(p)`` in terms of the other masses and ``x``."""
-    sigma, best = state.constants.rate_factors, state.best_clique
-    right = float(np.delete(state.numbers.reach / sigma * np.sqrt(state.mass), best).sum())
-    right += (1.0 + math.log(state.cover.sizes[best])) / sigma[best] * math.sqrt(state.others_mass)
-    right += state.constants.alpha[best] / (sigma[best] * horizon)
+    left, right = entropy_sides(state.distribution, state.cover, state.best_arm, horizon, state.constants)
     scale = float(state.numbers.reach.sum())
-    return Check("Psi(u) - Psi(p) <= its bound", "default-3", _gain(state, horizon), right, scale=scale)
+    return Check("Psi(u) - Psi(p) <= its bound", "default-3", left, right, scale=scale)
 
 
 def plain_penalty(state: PracticalRound, horizon: int) -> Check:
     """Step 3: ``Psi(u) - Psi(p) <= sqrt(sum_k (R_k / sigma_k)^2)``, whatever the masses."""
+    left, _ = entropy_sides(state.distribution, state.cover, state.best_arm, horizon, state.constants)
     right = float(np.linalg.norm(state.numbers.reach / state.constants.rate_factors))
-    return Check("Psi(u) - Psi(p) <= |R / sigma|", "default-3-plain", _gain(state, horizon), right)
+    return Check("Psi(u) - Psi(p) <= |R / sigma|", "default-3-plain", left, right)
 
 
 def weight_growth(constants: Constants, round: int) -> Check:
@@ -143,11 +142,11 @@ def decomposition(states: list[PracticalRound], estimates: Array, half_steps: Ar
     left = penalty = stability = large = 0.0
     weight = barrier = 0.0
     for state, estimate, half in zip(states, estimates, half_steps, strict=True):
-        p, now = state.distribution, 1.0 / state.constants.learning_rate(state.round)
+        p, now = state.distribution, 1.0 / state.learning_rate
         penalty += (now - weight) * (state.entropy(comparator) - state.entropy(p))
         penalty += (state.barrier - barrier) * (state.barrier_value(comparator) - state.barrier_value(p))
         weight, barrier = now, state.barrier
-        stability += _stability(state, estimate, half)
+        stability += state.stability(estimate, half)
         left += float(estimate @ (p - comparator))
         large += float(np.abs(state.cumulative_losses) @ p) + abs(state.entropy(p)) * now
     text = "sum lhat·(p - u) <= penalty + stability"
@@ -161,20 +160,20 @@ def stability_by_local_norm(state: PracticalRound, shift: float = 0.0) -> Check:
     """Step 4: ``stability <= sum_k eta_k sqrt(q~_k) sum_i p~_i (lhat_i - c)^2 / (2 kappa)``, for every draw."""
     everything = np.arange(state.cover.n_arms)
     rights = np.array([state.shares(k, everything, shift) for k in range(state.cover.n_cliques)])
-    lefts, rounding = _stabilities(state)
-    return _tightest("stability <= local norm", "default-4-norm", lefts, rights, rounding)
+    return _tightest("stability <= local norm", "default-4-norm", state.stabilities, rights, _stability_rounding(state))
 
 
 def stability_along_a_run(state: PracticalRound) -> Check:
     """Along a run: the stability of every draw is at most what :mod:`allworlds.ftrl.regret_bound` adds up for it."""
-    terms, eta = bound_terms(state.constants, state.cover), state.constants.learning_rate(state.round)
+    terms = bound_terms(state.constants, state.cover)
     ends = [
         (row[clique].min(), row[clique].max()) for row, clique in zip(state.estimates, state.cover.cliques, strict=True)
     ]
     draws = zip(state.constants.rate_factors.tolist(), np.sqrt(state.mass).tolist(), ends, strict=True)
-    rights = np.array([stability_of(terms, eta, state.barrier, factor, cool, *pair) for factor, cool, pair in draws])
-    lefts, rounding = _stabilities(state)
-    return _tightest("stability <= S_t", "default-run", lefts, rights, rounding)
+    rights = np.array(
+        [stability_of(terms, state.learning_rate, state.barrier, factor, cool, *pair) for factor, cool, pair in draws]
+    )
+    return _tightest("stability <= S_t", "default-run", state.stabilities, rights, _stability_rounding(state))
 
 
 def plain_stability(state: PracticalRound) -> Check:
@@ -232,8 +231,7 @@ def drawn_other_arms(state: PracticalRound) -> Check:
 def half_step_lemma(state: PracticalRound) -> Check:
     """Step 4: ``sqrt(max(x, x+)) <= 4 sqrt(x) + (4.83 + 2.45 sqrt(log d*)) S`` for a draw of the best clique."""
     _check_late(state, half=True)
-    right = number.STEP_X * math.sqrt(state.others_mass)
-    right += (number.STEP_S + number.STEP_LOG * math.sqrt(math.log(1 + len(state.others)))) * state.root_sum
+    right = state.in_roots(number.STEP_X, number.STEP_S, number.STEP_LOG)
     return Check("sqrt(max(x, x+)) <= its bound", "default-4-step", state.larger_root, right)
 
 
@@ -252,12 +250,6 @@ def stability(state: PracticalRound) -> Check:
 
 
 # --- helpers -------------------------------------------------------------------------------------------
-
-
-def _gain(state: PracticalRound, horizon: int) -> float:
-    """``Psi(u) - Psi(p)``."""
-    u = sharp_comparator(state.cover, state.best_arm, horizon)
-    return state.entropy(u) - state.entropy(state.distribution)
 
 
 def _shift(state: PracticalRound) -> float:
@@ -279,21 +271,11 @@ def _weighted_roots(state: PracticalRound) -> float:
     return float(np.delete(state.rates * np.sqrt(state.mass), state.best_clique).sum())
 
 
-def _stabilities(state: PracticalRound) -> tuple[Array, float]:
-    """The stability of each draw, shape (K,), and what rounding can do to it."""
+def _stability_rounding(state: PracticalRound) -> float:
+    """What rounding can do to a stability."""
     large = abs(state.entropy(state.distribution)) * math.sqrt(state.effective_round)
     large += float((state.cumulative_losses - state.cumulative_losses.min()) @ state.distribution)
-    draws = zip(state.estimates, state.half_steps, strict=True)
-    return np.array([_stability(state, estimate, half) for estimate, half in draws]), 1e-12 * large
-
-
-def _stability(state: PracticalRound, estimate: Array, half: Array) -> float:
-    """``lhat·p + F(p) - F+(p+)``; a common shift of the losses cancels."""
-    p, eta = state.distribution, state.constants.learning_rate(state.round)
-    losses = state.cumulative_losses - state.cumulative_losses.min()
-    smooth = (state.entropy(p) - state.entropy(half)) / eta
-    walls = state.barrier * (state.barrier_value(p) - state.barrier_value(half))
-    return float((losses + estimate) @ (p - half)) + smooth + walls
+    return 1e-12 * large
 
 
 def _price_changes(state: PracticalRound) -> Array:

@@ -15,12 +15,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from allworlds.covers import CliqueCover
+from allworlds.covers import CliqueCover, clique_cover
 from allworlds.foundation.checks import index
 from allworlds.foundation.errors import InvalidConstants
 from allworlds.ftrl.constants import Constants
 from allworlds.ftrl.sharp import rebound, sharp_alphas
-from allworlds.graphs import FeedbackGraph
+from allworlds.graphs import disjoint_cliques
 from allworlds.theory.arguments import checked_sizes
 
 Array = NDArray[np.float64]
@@ -93,11 +93,6 @@ class Numbers:
     constants: Constants
 
     @property
-    def factors(self) -> Array:
-        """``sigma_k``, shape (K,)."""
-        return self.constants.rate_factors
-
-    @property
     def head_start(self) -> float:
         """``h``."""
         return self.constants.head_start
@@ -142,7 +137,7 @@ class Numbers:
         They are 0 without a limit, where ``deficit_limit`` is infinite.
         """
         c = self.constants
-        by_rate = (self.reach / (c.deficit_limit * c.eta0 * self.factors)) ** 2
+        by_rate = (self.reach / (c.deficit_limit * c.eta0 * self.constants.rate_factors)) ** 2
         limits: Array = np.maximum(by_rate, 2.0 * (self.highest_barrier + 1.0) / c.deficit_limit)
         return limits
 
@@ -154,7 +149,7 @@ class Numbers:
         grows by more than 4, and if ``s_t >= 2 max G``, so that a best clique with half the mass is not held back.
         """
         c = self.constants
-        by_rate = 2.0 * (c.eta0 * float(self.factors.max()) * (1.0 + self.rebound) / KAPPA) ** 2
+        by_rate = 2.0 * (c.eta0 * float(self.constants.rate_factors.max()) * (1.0 + self.rebound) / KAPPA) ** 2
         return max(0, math.ceil(max(by_rate, 2.0 * float(self.limits.max())) - c.head_start) - 1)
 
     def is_late(self, round: int) -> bool:
@@ -169,7 +164,7 @@ class Numbers:
     def weights(self, best_clique: int) -> Array:
         """``B_k``: what a root of the clique's mass costs, and of ``x`` for the best clique, shape (K,)."""
         best = index("best_clique", best_clique, len(self.sizes))
-        eta0, sigma = self.constants.eta0, self.factors
+        eta0, sigma = self.constants.eta0, self.constants.rate_factors
         per_clique = self.growth / (2.0 * KAPPA) + NOT_DRAWN
         costs: Array = eta0 * (per_clique * sigma + self.best_clique_weight(best) * sigma[best])
         costs += WEIGHT * self.reach / (eta0 * sigma)
@@ -190,10 +185,14 @@ class Numbers:
     def constant(self, best_clique: int, horizon: int) -> float:
         """``A`` of Theorem C (i)."""
         c, best = self.constants, index("best_clique", best_clique, len(self.sizes))
-        penalty = float(np.linalg.norm(self.reach / self.factors))
-        early = self.summed_rates(min(self.last_early_round, horizon)) * float(np.linalg.norm(self.factors))
+        penalty = float(np.linalg.norm(self.reach / self.constants.rate_factors))
+        early = self.summed_rates(min(self.last_early_round, horizon)) * float(
+            np.linalg.norm(self.constants.rate_factors)
+        )
         first = math.sqrt(1.0 + c.head_start)
-        rest = (math.sqrt(horizon + c.head_start) - first) * c.alpha[best] / (self.factors[best] * horizon)
+        rest = (
+            (math.sqrt(horizon + c.head_start) - first) * c.alpha[best] / (self.constants.rate_factors[best] * horizon)
+        )
         total = self.logarithms(horizon) + self.growth / (2.0 * KAPPA) * early
         return float(total + (first * penalty + rest) / c.eta0)
 
@@ -211,9 +210,7 @@ def numbers_of(sizes: ArrayLike, constants: Constants | None = None) -> Numbers:
     (2.829, [42.75, 42.75], 211)
     """
     size = checked_sizes(sizes)
-    ends = np.cumsum(size)
-    groups = [range(end - width, end) for width, end in zip(size.tolist(), ends.tolist(), strict=True)]
-    cover = CliqueCover(FeedbackGraph.from_cliques(int(ends[-1]), groups), groups)
+    cover = clique_cover(disjoint_cliques(size.tolist()))
     chosen = Constants.practical(cover) if constants is None else constants
     verdict = covers(chosen, cover)
     if not verdict:

@@ -35,11 +35,7 @@ def corruption_level(losses: ArrayLike, clean_losses: ArrayLike) -> float:
     >>> corruption_level([[0.0, 1.0], [0.5, 0.5]], [[0.0, 0.25], [0.5, 0.0]])
     1.25
     """
-    played, clean = _table("losses", losses), _table("clean_losses", clean_losses)
-    if played.shape != clean.shape:
-        raise InvalidParameter(
-            f"losses have shape {played.shape}, clean_losses {clean.shape}; expected equal ones, ([runs,] rounds, arms)"
-        )
+    played, clean = _tables("losses", losses, "clean_losses", clean_losses)
     return float(np.abs(played - clean).max(axis=-1).sum(axis=-1).mean())
 
 
@@ -49,11 +45,7 @@ def pseudo_regret(distributions: ArrayLike, losses: ArrayLike) -> float:
     >>> pseudo_regret([[0.5, 0.5], [1.0, 0.0]], [[0.0, 1.0], [0.0, 1.0]])
     0.5
     """
-    shares, lost = _table("distributions", distributions), _table("losses", losses)
-    if shares.shape != lost.shape:
-        raise InvalidParameter(
-            f"distributions have shape {shares.shape}, losses {lost.shape}; expected equal ones, ([runs,] rounds, arms)"
-        )
+    shares, lost = _tables("distributions", distributions, "losses", losses)
     suffered = (shares * lost).sum(axis=(-2, -1)).mean()
     totals = lost.sum(axis=-2).reshape(-1, lost.shape[-1]).mean(axis=0)
     return float(suffered - totals.min())
@@ -172,6 +164,15 @@ def _by_linear_program(graph: FeedbackGraph, gaps: Array, needed: Array) -> floa
     if not answer.success:
         raise InvalidParameter(f"the linear program of the lower bound failed: {answer.message}")
     return float(answer.fun)
+
+
+def _tables(name: str, values: ArrayLike, other_name: str, others: ArrayLike) -> tuple[Array, Array]:
+    one, other = _table(name, values), _table(other_name, others)
+    if one.shape != other.shape:
+        raise InvalidParameter(
+            f"{name} have shape {one.shape}, {other_name} {other.shape}; expected equal ones, ([runs,] rounds, arms)"
+        )
+    return one, other
 
 
 def _table(name: str, values: ArrayLike) -> NDArray[np.float64]:

@@ -73,19 +73,22 @@ class TsallisPerspective:
         gradient: Vector = (self.h(y).sum() / 2.0 + slope - y @ slope) / np.sqrt(total)
         return gradient
 
+    def curved(self, y: Vector) -> Matrix:
+        """``sum_i h''(y_i) (y_i 1 - e_i)(y_i 1 - e_i)'``, shape (d, d): what ``h''`` adds to a Hessian."""
+        tilted = y[:, None] - np.eye(len(y))
+        curved: Matrix = tilted.T @ (self.second(y)[:, None] * tilted)
+        return curved
+
     def hessian(self, x: Vector) -> Matrix:
         """The three sums of Lemma 6, shape (d, d); ``x`` must be positive.
 
-        Row ``i`` of ``tilted`` is ``y_i z_i = y_i 1 - e_i``, so nothing is divided by ``x_i``.
+        With ``y_i z_i = y_i 1 - e_i`` nothing is divided by ``x_i``.
         """
         total = x.sum()
         y = x / total
-        ones = np.ones_like(y)
-        tilted = np.outer(y, ones) - np.eye(len(y))
-        cross = np.outer(ones, self.first(y) @ tilted)
-        curved = tilted.T @ (self.second(y)[:, None] * tilted)
-        spread = -self.h(y).sum() / 4.0 * np.outer(ones, ones)
-        hessian: Matrix = (spread + curved + (cross + cross.T) / 2.0) * total**-1.5
+        slope = self.first(y)
+        cross = np.tile(y @ slope - slope, (len(y), 1))  # each row is sum_i h'(y_i) y_i z_i
+        hessian: Matrix = (self.curved(y) + (cross + cross.T) / 2.0 - self.h(y).sum() / 4.0) * total**-1.5
         return hessian
 
 
@@ -121,8 +124,8 @@ def tsallis_shannon(p: Vector, cover: Partition, alpha: ArrayLike) -> float:
 
 def clique_entropies(p: Vector, cover: Partition, alpha: ArrayLike) -> Vector:
     """What each clique adds to :func:`tsallis_shannon`, shape (K,)."""
-    blocks = [(np.asarray(p)[clique], a) for clique, a in _blocks(cover, alpha)]
-    return np.array([shifted_shannon(a).value(x) if x.sum() > 0.0 else 0.0 for x, a in blocks])
+    parts = [(np.asarray(p)[clique], a) for clique, a in blocks(cover, alpha)]
+    return np.array([shifted_shannon(a).value(x) if x.sum() > 0.0 else 0.0 for x, a in parts])
 
 
 def tsallis_shannon_expanded(p: Vector, cover: Partition, alpha: ArrayLike) -> float:
@@ -131,7 +134,7 @@ def tsallis_shannon_expanded(p: Vector, cover: Partition, alpha: ArrayLike) -> f
     [EK21, equation (3)]
     """
     total = 0.0
-    for clique, a in _blocks(cover, alpha):
+    for clique, a in blocks(cover, alpha):
         x = np.asarray(p)[clique]
         q = x.sum()
         if q > 0.0:
@@ -143,7 +146,7 @@ def tsallis_shannon_expanded(p: Vector, cover: Partition, alpha: ArrayLike) -> f
 def tsallis_shannon_gradient(p: Vector, cover: Partition, alpha: ArrayLike) -> Vector:
     """Gradient of the Tsallis-Shannon entropy at a positive ``p``, shape (N,)."""
     gradient = np.empty(len(p))
-    for clique, a in _blocks(cover, alpha):
+    for clique, a in blocks(cover, alpha):
         gradient[clique] = shifted_shannon(a).gradient(np.asarray(p)[clique])
     return gradient
 
@@ -154,7 +157,7 @@ def tsallis_shannon_hessian(p: Vector, cover: Partition, alpha: ArrayLike) -> Ma
     [EK21, Lemma 6, one block for each clique]
     """
     hessian = np.zeros((len(p), len(p)))
-    for clique, a in _blocks(cover, alpha):
+    for clique, a in blocks(cover, alpha):
         hessian[np.ix_(clique, clique)] = shifted_shannon(a).hessian(np.asarray(p)[clique])
     return hessian
 
@@ -169,13 +172,13 @@ def log_barrier(p: Vector, cover: Partition, beta: float) -> float:
 
     [EK21, equation (4)]
     """
-    return float(-beta * sum(np.log(np.asarray(p)[clique].sum()) for clique, _ in _blocks(cover, 0.0)))
+    return float(-beta * sum(np.log(np.asarray(p)[clique].sum()) for clique, _ in blocks(cover, 0.0)))
 
 
 def log_barrier_gradient(p: Vector, cover: Partition, beta: float) -> Vector:
     """Gradient of the log-barrier: ``-beta / p(V(i))`` for each arm, shape (N,)."""
     gradient = np.empty(len(p))
-    for clique, _ in _blocks(cover, 0.0):
+    for clique, _ in blocks(cover, 0.0):
         gradient[clique] = -beta / np.asarray(p)[clique].sum()
     return gradient
 
@@ -186,7 +189,7 @@ def log_barrier_hessian(p: Vector, cover: Partition, beta: float) -> Matrix:
     [EK21, proof of Lemma 7]
     """
     hessian = np.zeros((len(p), len(p)))
-    for clique, _ in _blocks(cover, 0.0):
+    for clique, _ in blocks(cover, 0.0):
         hessian[np.ix_(clique, clique)] = beta / np.asarray(p)[clique].sum() ** 2
     return hessian
 
@@ -255,7 +258,7 @@ def _entropy_terms(y: Vector) -> Vector:
     return terms
 
 
-def _blocks(cover: Partition, alpha: ArrayLike) -> list[tuple[NDArray[np.intp], float]]:
+def blocks(cover: Partition, alpha: ArrayLike) -> list[tuple[NDArray[np.intp], float]]:
     """The cliques as index arrays, each with its own alpha."""
     alphas = np.asarray(alpha, dtype=np.float64)
     if alphas.ndim > 1 or (alphas.ndim == 1 and len(alphas) != len(cover.cliques)):

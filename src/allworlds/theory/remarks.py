@@ -63,10 +63,7 @@ def classical_perspective(perspective: TsallisPerspective, x: Array) -> Check:
 def classical_perspective_hessian(perspective: TsallisPerspective, x: Array) -> Array:
     """The Hessian of ``|x| sum h(x_i/|x|)``, shape (d, d)."""
     total = float(x.sum())
-    y = x / total
-    away = np.eye(len(x)) - np.outer(y, np.ones_like(y))  # row i is e_i - y_i 1
-    hessian: Array = away.T @ (perspective.second(y)[:, None] * away) / total
-    return hessian
+    return perspective.curved(x / total) / total
 
 
 def entropy_magnitude(p: Array, cover: Partition, alpha: ArrayLike) -> Check:

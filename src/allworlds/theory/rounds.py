@@ -4,9 +4,9 @@ The half step ``p_t^+`` minimises the same function as ``p_t`` with this round's
 [EK21, Theorem 2]. It depends on the clique that is drawn. The proofs take an expectation over that draw, so a round
 has one half step for each clique: nothing is simulated, everything is enumerated.
 
-:class:`Round` has the estimates ``l / p(V)`` of Algorithm 1, for the paper's and the sharp constants.
-:class:`PracticalRound` has those of the default constants, with a baseline and a limit; its notation is that of
-``practical_coefficients``.
+:class:`Round` has the estimates ``(l - b) / p(V)``, where the baseline ``b`` is 0 with the paper's and the sharp
+constants. :class:`PracticalRound` adds what only the proof for the default constants speaks of, in the notation of
+``practical_coefficients``: prices, and estimates that are held back.
 """
 
 from __future__ import annotations
@@ -37,18 +37,78 @@ def masses(cover: CliqueCover, p: Array) -> Array:
     return summed
 
 
-class _Draws:
-    """What both kinds of round derive from the step, the half steps and the estimates of each draw."""
+def mass_beside(cover: CliqueCover, p: Array, best_arm: int) -> Array:
+    """``x``, the mass of the best arm's clique without that arm: shape (...) for ``p`` of shape (..., N)."""
+    clique = cover.cliques[int(cover.owner[best_arm])]
+    summed: Array = p[..., clique[clique != best_arm]].sum(axis=-1)
+    return summed
+
+
+@dataclass(frozen=True, eq=False)
+class Round:
+    """The state of one round, with ``K`` cliques and ``N`` arms; its steps are solved when they are needed.
+
+    ``baseline`` is ``b_t`` and ``highest`` the highest baseline so far; ``losses`` (N,) are those of this round, in
+    [0, 1]. The learning rate is that of ``round``, unless another ``rate`` is given. Row ``k`` of an array of shape
+    (K, N) is for the draw of clique ``k``.
+    """
 
     cover: CliqueCover
+    constants: Constants
+    round: int
+    baseline: float
+    highest: float
+    cumulative_losses: Array
+    losses: Array
     best_arm: int
-    distribution: Array
-    half_steps: Array
+    rate: float | None = None
+
+    def __post_init__(self) -> None:
+        if not np.all((self.losses >= 0.0) & (self.losses <= 1.0)):
+            low, high = float(np.min(self.losses)), float(np.max(self.losses))
+            raise InvalidParameter(f"losses go from {low:g} to {high:g}; expected numbers between 0 and 1")
+        if not 0 <= self.best_arm < self.cover.n_arms:
+            raise InvalidParameter(f"best_arm is {self.best_arm!r}; expected an arm from 0 to {self.cover.n_arms - 1}")
 
     @property
+    def learning_rate(self) -> float:
+        """``eta_t``."""
+        return self.constants.learning_rate(self.round) if self.rate is None else self.rate
+
+    @property
+    def barrier(self) -> float:
+        """``beta_t``."""
+        return self.constants.beta + self.constants.barrier_slope * self.highest
+
+    def solve(self, cumulative_losses: Array) -> FTRLSolution:
+        """The minimiser with this round's rate and barrier for other cumulative losses."""
+        now = replace(self.constants, beta=self.barrier, barrier_slope=0.0)
+        return solve_ftrl(self.cover, cumulative_losses, self.learning_rate, now)
+
+    @cached_property
+    def solution(self) -> FTRLSolution:
+        """The step."""
+        return self.solve(self.cumulative_losses)
+
+    @cached_property
+    def distribution(self) -> Array:
+        """``p_t``, shape (N,)."""
+        return self.solution.distribution
+
+    @cached_property
+    def half_steps(self) -> Array:
+        """``p_t^+`` for each drawn clique, shape (K, N)."""
+        return np.array([self.solve(self.cumulative_losses + row).distribution for row in self.estimates])
+
+    @cached_property
+    def raw_estimates(self) -> Array:
+        """``g_i = (l_i - b) / q_k`` in the drawn clique, else 0, shape (K, N)."""
+        return _where_drawn(self.cover, self.losses - self.baseline, self.mass)
+
+    @cached_property
     def estimates(self) -> Array:
-        """Row ``k``: the loss estimates if clique ``k`` is drawn, shape (K, N)."""
-        raise NotImplementedError
+        """``lhat``: what is added to the cumulative losses, shape (K, N)."""
+        return self.raw_estimates
 
     @cached_property
     def mass(self) -> Array:
@@ -91,6 +151,11 @@ class _Draws:
         after = float(self.half_steps[self.best_clique, self.others].sum())
         return math.sqrt(max(self.others_mass, after))
 
+    def in_roots(self, on_x: float, on_s: float, on_log: float) -> float:
+        """``a sqrt(x) + (b + c sqrt(log d*)) S``, the form of the half-step lemmas."""
+        log_size = math.log(1 + len(self.others))
+        return on_x * math.sqrt(self.others_mass) + (on_s + on_log * math.sqrt(log_size)) * self.root_sum
+
     def members(self, clique: int) -> NDArray[np.intp]:
         """The arms of a clique."""
         return np.asarray(self.cover.cliques[clique], dtype=np.intp)
@@ -112,32 +177,32 @@ class _Draws:
         """The expectation over the drawn clique of one value for each clique."""
         return float(self.mass @ np.asarray(values))
 
-
-@dataclass(frozen=True)
-class Round(_Draws):
-    """The state of one round, with ``K`` cliques and ``N`` arms.
-
-    ``distribution`` (N,) is ``p_t``; row ``k`` of ``half_steps`` (K, N) is ``p_t^+`` if an arm of clique
-    ``k`` is drawn; ``losses`` (N,) are the losses of this round, in [0, 1].
-    """
-
-    cover: CliqueCover
-    distribution: Array
-    half_steps: Array
-    cumulative_losses: Array
-    losses: Array
-    learning_rate: float
-    constants: Constants
-    best_arm: int
-
-    @cached_property
-    def estimates(self) -> Array:
-        """``l_i / q_k`` in the drawn clique, else 0, shape (K, N)."""
-        return _where_drawn(self.cover, self.losses, self.mass)
-
     def largest_dual_norm(self, clique: int, g: Array) -> float:
         """The largest squared dual local norm of ``g`` over the segment of ``clique``."""
         return float(dual_norm_squared(g, self.segment(clique), self.cover, self.constants.alpha).max())
+
+    def entropy(self, p: Array) -> float:
+        """``Psi(p) = -sum_k sqrt(q_k) (alpha_k + H(y)) / sigma_k``."""
+        return float((clique_entropies(p, self.cover, self.constants.alpha) / self.constants.rate_factors).sum())
+
+    def barrier_value(self, p: Array) -> float:
+        """``-sum_k log q_k``."""
+        return log_barrier(p, self.cover, 1.0)
+
+    def stability(self, estimate: Array, half: Array) -> float:
+        """``lhat·p + F(p) - F+(p+)``, ``F`` what ``p`` minimises and ``F+`` what ``p+`` does.
+
+        A common shift of the losses cancels.
+        """
+        p, losses = self.distribution, self.cumulative_losses - self.cumulative_losses.min()
+        smooth = (self.entropy(p) - self.entropy(half)) / self.learning_rate
+        walls = self.barrier * (self.barrier_value(p) - self.barrier_value(half))
+        return float((losses + estimate) @ (p - half)) + smooth + walls
+
+    @cached_property
+    def stabilities(self) -> Array:
+        """The stability of each draw, shape (K,)."""
+        return np.array([self.stability(*draw) for draw in zip(self.estimates, self.half_steps, strict=True)])
 
 
 def round_state(
@@ -148,7 +213,9 @@ def round_state(
     constants: Constants,
     best_arm: int,
 ) -> Round:
-    """Solve a round: its distribution and all its half steps.
+    """A round with the estimates ``l / p(V)`` of Algorithm 1, for any learning rate.
+
+    Raises ``InvalidConstants`` for constants that have other estimates.
 
     >>> from allworlds.covers import clique_cover
     >>> from allworlds.graphs import disjoint_cliques
@@ -157,13 +224,9 @@ def round_state(
     >>> state.distribution.round(9).tolist(), bool(state.half_steps[0, 0] < 0.5)
     ([0.5, 0.5], True)
     """
-    losses = np.asarray(losses, dtype=np.float64)
-    _check_losses(losses)
-    if not 0 <= best_arm < cover.n_arms:
-        raise InvalidParameter(f"best_arm is {best_arm!r}; expected an arm from 0 to {cover.n_arms - 1}")
-    p = solve_ftrl(cover, cumulative_losses, learning_rate, constants).distribution
-    steps = half_steps(cover, cumulative_losses, p, losses, learning_rate, constants)
-    return Round(cover, p, steps, np.asarray(cumulative_losses), losses, learning_rate, constants, best_arm)
+    _check_unbiased(constants)
+    before, now = np.asarray(cumulative_losses), np.asarray(losses, dtype=np.float64)
+    return Round(cover, constants, 1, 0.0, 0.0, before, now, best_arm, rate=learning_rate)
 
 
 def half_steps(
@@ -180,49 +243,26 @@ def half_steps(
 
     [EK21, Theorem 2: ``p_t^+`` minimises ``Lhat_t·p + R_t(p)``]
     """
-    if not constants.is_unbiased:
-        raise InvalidConstants(
-            f"{constants.label} constants have other estimates than l / p(V), which the paper's statements are about; "
-            "try Constants.paper or Constants.sharp"
-        )
+    _check_unbiased(constants)
     after = np.asarray(cumulative_losses) + _where_drawn(cover, losses, masses(cover, distribution))
     return np.array([solve_ftrl(cover, row, learning_rate, constants).distribution for row in after])
 
 
-@dataclass(frozen=True, eq=False)
-class PracticalRound(_Draws):
-    """One round of the learner with the constants of Theorem C; the step and all half steps are solved when needed.
-
-    ``baseline`` is ``b_t`` and ``highest`` the highest baseline so far. Row ``k`` of an array of shape (K, N) is for
-    the draw of clique ``k``.
-    """
-
-    cover: CliqueCover
-    constants: Constants
-    round: int
-    baseline: float
-    highest: float
-    cumulative_losses: Array
-    losses: Array
-    best_arm: int
+class PracticalRound(Round):
+    """One round of the learner with the constants of Theorem C."""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         top = highest_baseline(self.constants)
         if not 0.0 <= self.baseline <= self.highest <= top:
             raise InvalidParameter(
                 f"baseline is {self.baseline} and highest {self.highest}; expected 0 <= baseline <= highest <= {top:g}"
             )
-        _check_losses(self.losses)
 
     @cached_property
     def numbers(self) -> Numbers:
         """The numbers of the theorem; raises ``InvalidConstants`` where it does not hold."""
         return numbers_of(self.cover.sizes, self.constants)
-
-    @property
-    def barrier(self) -> float:
-        """``beta_t``."""
-        return self.constants.beta + self.constants.barrier_slope * self.highest
 
     @property
     def effective_round(self) -> float:
@@ -232,37 +272,12 @@ class PracticalRound(_Draws):
     @property
     def rates(self) -> Array:
         """``eta_{t,k} = eta_t sigma_k``, shape (K,)."""
-        return self.constants.learning_rate(self.round) * self.constants.rate_factors
+        return self.learning_rate * self.constants.rate_factors
 
     @property
     def growth(self) -> float:
         """``rho_t^(3/2) delta_t^2`` of this round."""
         return growth(self.barrier, self.baseline, self.numbers.rebound)
-
-    def solve(self, cumulative_losses: Array) -> FTRLSolution:
-        """The minimiser with this round's rate and barrier for other cumulative losses."""
-        now = replace(self.constants, beta=self.barrier, barrier_slope=0.0)
-        return solve_ftrl(self.cover, cumulative_losses, self.constants.learning_rate(self.round), now)
-
-    @cached_property
-    def solution(self) -> FTRLSolution:
-        """The step."""
-        return self.solve(self.cumulative_losses)
-
-    @cached_property
-    def distribution(self) -> Array:  # type: ignore[override]  # read-only, as the field of Round is
-        """``p_t``, shape (N,)."""
-        return self.solution.distribution
-
-    @cached_property
-    def half_steps(self) -> Array:  # type: ignore[override]
-        """``p_t^+`` for each drawn clique, shape (K, N)."""
-        return np.array([self.solve(self.cumulative_losses + row).distribution for row in self.estimates])
-
-    @cached_property
-    def raw_estimates(self) -> Array:
-        """``g_i = (l_i - b) / q_k`` in the drawn clique, else 0, shape (K, N)."""
-        return _where_drawn(self.cover, self.losses - self.baseline, self.mass)
 
     @cached_property
     def excess(self) -> Array:
@@ -278,14 +293,6 @@ class PracticalRound(_Draws):
         """``lhat``: what is added to the cumulative losses, shape (K, N)."""
         held: Array = np.minimum(self.excess[:, None], np.maximum(self.raw_estimates, 0.0))
         return self.raw_estimates - held
-
-    def entropy(self, p: Array) -> float:
-        """``Psi(p) = -sum_k sqrt(q_k) (alpha_k + H(y)) / sigma_k``."""
-        return float((clique_entropies(p, self.cover, self.constants.alpha) / self.constants.rate_factors).sum())
-
-    def barrier_value(self, p: Array) -> float:
-        """``-sum_k log q_k``."""
-        return log_barrier(p, self.cover, 1.0)
 
     def shares(self, drawn: int, arms: NDArray[np.intp], shift: float) -> float:
         """The largest ``sum eta_k sqrt(q~_k) p~_i (lhat_i - c)^2 / (2 kappa)`` over ``arms``, up to the half step."""
@@ -318,7 +325,9 @@ def _where_drawn(cover: CliqueCover, losses: Array, mass: Array) -> Array:
     return np.where(drawn, losses / mass[owner], 0.0)
 
 
-def _check_losses(losses: Array) -> None:
-    if not np.all((losses >= 0.0) & (losses <= 1.0)):
-        low, high = float(np.min(losses)), float(np.max(losses))
-        raise InvalidParameter(f"losses go from {low:g} to {high:g}; expected numbers between 0 and 1")
+def _check_unbiased(constants: Constants) -> None:
+    if not constants.is_unbiased:
+        raise InvalidConstants(
+            f"{constants.label} constants have other estimates than l / p(V), which the paper's statements are about; "
+            "try Constants.paper or Constants.sharp"
+        )

@@ -19,11 +19,12 @@ from numpy.typing import NDArray
 
 from allworlds.covers import CliqueCover
 from allworlds.foundation.errors import InvalidConstants, InvalidParameter
+from allworlds.ftrl.constants import Constants
 from allworlds.ftrl.sharp import sharp_alphas
 from allworlds.theory.check import Check
-from allworlds.theory.penalty_stability import expected_dual_norm, regularisers, stability_of
-from allworlds.theory.regulariser import log_barrier, sharp_comparator, tsallis_shannon
-from allworlds.theory.rounds import Round, masses
+from allworlds.theory.penalty_stability import expected_dual_norm
+from allworlds.theory.regulariser import clique_entropies, log_barrier, sharp_comparator
+from allworlds.theory.rounds import Round, mass_beside, masses
 
 Array = NDArray[np.float64]
 
@@ -121,39 +122,39 @@ def barrier_penalty(first: Array, cover: CliqueCover, best_arm: int, horizon: in
 
 def best_clique_entropy(p: Array, cover: CliqueCover, best_arm: int) -> Check:
     """Step 3, the key: ``H(y*) sqrt(q*) <= (1 + log d*) sqrt(x)``; the best arm itself costs nothing."""
-    clique = list(cover.cliques[int(cover.owner[best_arm])])
-    q = float(p[clique].sum())
-    x = float(sum(p[i] for i in clique if i != best_arm))
-    y = p[clique][p[clique] > 0.0] / q
-    left = -float(y @ np.log(y)) * math.sqrt(q)
-    right = (1.0 + math.log(len(clique))) * math.sqrt(x)
+    best = int(cover.owner[best_arm])
+    left = -float(clique_entropies(p, cover, 0.0)[best])
+    right = (1.0 + math.log(cover.sizes[best])) * math.sqrt(mass_beside(cover, p, best_arm))
     return Check("H(y*) sqrt(q*) <= (1 + log d*) sqrt(x)", "sharp-3b", left, right)
 
 
 def entropy_penalty(p: Array, cover: CliqueCover, best_arm: int, horizon: int) -> Check:
     """Step 3: what the entropy's weight costs in one round, before it is multiplied by that weight."""
-    alpha, best = sharp_alphas(cover.sizes), int(cover.owner[best_arm])
-    x = float(sum(p[i] for i in cover.cliques[best] if i != best_arm))
-    right = float(np.delete(SharpNumbers(cover.sizes).reach * np.sqrt(masses(cover, p)), best).sum())
-    right += (1.0 + math.log(cover.sizes[best])) * math.sqrt(x) + float(alpha[best]) / horizon
-    left = _gain(p, cover, best_arm, horizon)
-    return Check("Psi(u) - Psi(p) <= its bound", "sharp-3c", left, right, scale=float(alpha.sum()))
+    left, right = entropy_sides(p, cover, best_arm, horizon, Constants.sharp(cover))
+    scale = float(sharp_alphas(cover.sizes).sum())
+    return Check("Psi(u) - Psi(p) <= its bound", "sharp-3c", left, right, scale=scale)
 
 
-def stability_terms(state: Round) -> Array:
-    """The stability of the round for each drawn clique, shape (K,): ``p·lhat + F(p) - F+(p+)``.
+def entropy_sides(
+    p: Array, cover: CliqueCover, best_arm: int, horizon: int, constants: Constants
+) -> tuple[float, float]:
+    """``Psi(u) - Psi(p)``, and its bound in terms of the other masses and ``x``, with any alphas and rate factors.
 
-    ``F`` is what ``p`` minimises and ``F+`` what ``p+`` minimises.
+    The bound is the sum of ``R_k sqrt(q_k) / sigma_k`` over the other cliques, with ``R_k = alpha_k + log d_k``, plus
+    ``((1 + log d*) sqrt(x) + alpha* / T) / sigma*``.
     """
-    psi, phi, _ = regularisers(state.cover, state.constants)
-    pairs = zip(state.cumulative_losses + state.estimates, state.half_steps, strict=True)
-    p, eta = state.distribution, state.learning_rate
-    return np.array([stability_of(after, p, half, eta, psi, phi) for after, half in pairs])
+    alpha, sigma, best = np.array(constants.alpha), constants.rate_factors, int(cover.owner[best_arm])
+    u = sharp_comparator(cover, best_arm, horizon)
+    gains = clique_entropies(u, cover, alpha) - clique_entropies(p, cover, alpha)
+    costs = (alpha + np.log(cover.sizes)) * np.sqrt(masses(cover, p))
+    root = math.sqrt(mass_beside(cover, p, best_arm))
+    costs[best] = (1.0 + math.log(cover.sizes[best])) * root + alpha[best] / horizon
+    return float((gains / sigma).sum()), float((costs / sigma).sum())
 
 
 def stability_at_most_one(state: Round) -> Check:
     """Step 4: whatever is drawn, a round's stability is at most ``lhat·p <= 1``."""
-    return Check("stability <= 1", "sharp-4-one", float(stability_terms(state).max()), 1.0)
+    return Check("stability <= 1", "sharp-4-one", float(state.stabilities.max()), 1.0)
 
 
 def stability_at_most_half_norm(state: Round) -> Check:
@@ -161,12 +162,11 @@ def stability_at_most_half_norm(state: Round) -> Check:
 
     Theorem 3 of the paper has ``2 eta``; expanding the other function gives a quarter of it.
     """
-    terms = stability_terms(state)
-    shift = state.losses[state.best_arm]
+    terms, shift = state.stabilities, state.losses[state.best_arm]
     norms = [state.largest_dual_norm(k, state.estimates[k] - shift) for k in range(len(terms))]
     bound = state.learning_rate / 2.0 * np.array(norms)
     k = int(np.argmin(bound - terms))
-    large = abs(tsallis_shannon(state.distribution, state.cover, state.constants.alpha)) / state.learning_rate
+    large = abs(state.entropy(state.distribution)) / state.learning_rate
     large += float(np.abs(state.cumulative_losses) @ state.distribution)
     left, right = float(terms[k]), float(bound[k])
     return Check("stability <= eta/2 |g|*^2", "sharp-4-half", left, right, tolerance=1e-12, rounding=1e-12 * large)
@@ -196,7 +196,7 @@ def drawn_other_arms(state: Round) -> Check:
     """Step 4 (d): the best clique is drawn, the arms beside the best one; needs ``eta <= 1/2``."""
     _check_rate(state)
     left = state.best_mass * _largest(state, state.best_clique, state.others)
-    return Check("(d)", "sharp-4d", left, RHO * _half_step_bound(state))
+    return Check("(d)", "sharp-4d", left, RHO * state.in_roots(STEP_X, STEP_S, STEP_LOG))
 
 
 def half_step_lemma(state: Round) -> Check:
@@ -207,17 +207,16 @@ def half_step_lemma(state: Round) -> Check:
     _check_rate(state)
     if not state.best_mass > 0.5:
         raise InvalidParameter(f"q* is {state.best_mass:g}; expected more than 1/2")
-    return Check("sqrt(max(x, x+)) <= its bound", "sharp-4-step", state.larger_root, _half_step_bound(state))
+    right = state.in_roots(STEP_X, STEP_S, STEP_LOG)
+    return Check("sqrt(max(x, x+)) <= its bound", "sharp-4-step", state.larger_root, right)
 
 
 def stability(state: Round) -> Check:
     """Step 4, summed: the expected stability of a round with ``eta <= 1/2``, without any half step in it."""
     _check_rate(state)
-    eta, log_size = state.learning_rate, math.log(1 + len(state.others))
-    right = (STABILITY_S + STABILITY_LOG * math.sqrt(log_size)) * state.root_sum
-    right += STABILITY_X * math.sqrt(state.others_mass)
-    left = eta / 2.0 * expected_dual_norm(state, shifted=True)
-    return Check("E stability <= its bound", "sharp-4", left, eta * right)
+    left = state.learning_rate / 2.0 * expected_dual_norm(state, shifted=True)
+    right = state.learning_rate * state.in_roots(STABILITY_X, STABILITY_S, STABILITY_LOG)
+    return Check("E stability <= its bound", "sharp-4", left, right)
 
 
 def plain_stability(state: Round) -> Check:
@@ -229,25 +228,14 @@ def plain_stability(state: Round) -> Check:
 
 def plain_penalty(p: Array, cover: CliqueCover, best_arm: int, horizon: int) -> Check:
     """Step 6: the entropy of a round costs at most ``sqrt(sum_k (alpha_k + log d_k)^2)``, whatever the masses."""
-    left, right = _gain(p, cover, best_arm, horizon), float(np.linalg.norm(SharpNumbers(cover.sizes).reach))
+    left, _ = entropy_sides(p, cover, best_arm, horizon, Constants.sharp(cover))
+    right = float(np.linalg.norm(SharpNumbers(cover.sizes).reach))
     return Check("Psi(u) - Psi(p) <= |alpha + log d|", "sharp-6-penalty", left, right)
-
-
-def _gain(p: Array, cover: CliqueCover, best_arm: int, horizon: int) -> float:
-    """``Psi(u) - Psi(p)``."""
-    alpha, u = sharp_alphas(cover.sizes), sharp_comparator(cover, best_arm, horizon)
-    return tsallis_shannon(u, cover, alpha) - tsallis_shannon(p, cover, alpha)
 
 
 def _largest(state: Round, drawn: int, arms: NDArray[np.intp]) -> float:
     """The largest ``sum sqrt(q~(V(i))) p~_i (lhat_i - l*)^2`` over ``arms``, on the segment of ``drawn``."""
     return state.largest_sum(drawn, arms, float(state.losses[state.best_arm]))
-
-
-def _half_step_bound(state: Round) -> float:
-    log_size = math.log(1 + len(state.others))
-    bound = STEP_X * math.sqrt(state.others_mass)
-    return bound + (STEP_S + STEP_LOG * math.sqrt(log_size)) * state.root_sum
 
 
 def _check_rate(state: Round) -> None:

@@ -8,7 +8,7 @@ was drawn. A half step is one more solved step a round, so it is solved only whe
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, TypeVar
@@ -22,7 +22,7 @@ from allworlds.graphs import FeedbackGraph, disjoint_cliques
 from allworlds.learners import TsallisShannon
 from allworlds.theory import Check, Round, round_state
 from allworlds.theory.practical_coefficients import numbers_of
-from allworlds.theory.rounds import PracticalRound, masses
+from allworlds.theory.rounds import PracticalRound, mass_beside, masses
 
 Array = NDArray[np.float64]
 World = Literal["stochastic", "adversarial", "corrupted"]
@@ -34,6 +34,8 @@ LATEST = 5.0  # rounds go from 1 to 10^5, evenly in their logarithm
 LONG_HORIZON = 1800
 LONG_COVER = {"paper": (10, 10), "sharp": (2, 5), "practical": (2, 5)}
 """100 arms, so that N T >= 3^11 and the paper's theorems apply; 10 arms, so that the sharp bounds are not vacuous."""
+RANDOM_ROUNDS = {"paper": (40, 100), "sharp": (40, 100), "practical": (150, 600)}
+"""How many, quick and full: so many that each condition of a step is met by some."""
 STREAMS = {
     "random": {"paper": 3, "sharp": 4, "practical": 9},
     "short": {"paper": 5, "sharp": 6, "practical": 15},
@@ -61,13 +63,15 @@ def cover_of(sizes: list[int]) -> CliqueCover:
 
 
 def random_round(rng: np.random.Generator, which: str = "sharp") -> Round:
-    """One round with ``sharp`` or ``paper`` constants: few or many cliques, early or late, undecided or nearly sure.
+    """One round with these constants: few or many cliques, early or late, undecided or nearly sure.
 
     1 to 5 cliques of 1 to 39 arms, losses uniform or 0 and 1; usually the best arm is the leading one.
 
     >>> random_round(np.random.default_rng(0)).learning_rate <= 1.0
     True
     """
+    if which == "practical":
+        return random_practical_round(rng)
     n_cliques = int(rng.integers(1, 6))
     sizes = [int(size) for size in rng.integers(1, 7, n_cliques)]
     if rng.random() < 0.2:
@@ -173,10 +177,7 @@ class Trajectory:
     @cached_property
     def estimates(self) -> Array:
         """``lhat_t`` of the clique that was drawn, from its definition and not from what the learner added."""
-        if not self.constants.is_unbiased:
-            return np.array([it.estimates[k] for it, k in zip(self.rounds, self.drawn, strict=True)])
-        seen = np.asarray(self.cover.owner) == self.drawn[:, None]
-        return np.where(seen, self.losses.played / self.clique_mass[np.arange(len(seen)), self.drawn][:, None], 0.0)
+        return np.array([it.estimates[k] for it, k in zip(self.rounds, self.drawn, strict=True)])
 
     @cached_property
     def half_steps(self) -> Array:
@@ -191,8 +192,7 @@ class Trajectory:
 
     def others(self, distributions: Array) -> Array:
         """(T,) mass of the best clique without the best arm."""
-        mass: Array = distributions[:, self.rounds[0].others].sum(axis=1)
-        return mass
+        return mass_beside(self.cover, distributions, self.losses.best_arm)
 
     @property
     def corrupted(self) -> bool:
@@ -276,43 +276,19 @@ class Instances:
         return [self._point(rng) for _ in range(100 if self.full else 20)]
 
     def states(self, which: str) -> list[Any]:
-        """Rounds with the ``paper``, the ``sharp`` or the ``practical`` constants; ``both`` are the first two."""
+        """Rounds with the ``paper``, the ``sharp`` or the ``practical`` constants; ``both`` are the first two.
+
+        Random ones, and those of short runs.
+        """
         if which == "both":
-            return [*self.paper_states, *self.sharp_states]
-        states: list[Any] = getattr(self, f"{which}_states")
-        return states
+            return [*self.states("paper"), *self.states("sharp")]
+        return self.once(f"states {which}", lambda: self._states(which))
 
-    @cached_property
-    def paper_states(self) -> list[Round]:
-        """Rounds with the paper's constants: random ones, and those of short runs."""
-        return [*self._random_states("paper"), *self._states_of(self.short_paper)]
-
-    @cached_property
-    def sharp_states(self) -> list[Round]:
-        """The same with sharp constants."""
-        return [*self._random_states("sharp"), *self._states_of(self.short_sharp)]
-
-    @cached_property
-    def practical_states(self) -> list[PracticalRound]:
-        """The same with the default constants; more of them, because many steps are about few rounds."""
-        rng = self.rng(STREAMS["random"]["practical"])
-        anywhere = [random_practical_round(rng) for _ in range(600 if self.full else 150)]
-        return [*anywhere, *(it.rounds[t] for it in self.short_practical for t in self._some(it))]
-
-    @cached_property
-    def short_paper(self) -> list[Trajectory]:
-        """Short runs with the paper's constants, one a world."""
-        return self._short("paper")
-
-    @cached_property
-    def short_sharp(self) -> list[Trajectory]:
-        """Short runs with sharp constants, one a world."""
-        return self._short("sharp")
-
-    @cached_property
-    def short_practical(self) -> list[Trajectory]:
-        """Short runs with the default constants, one a world."""
-        return self._short("practical")
+    def short(self, which: str) -> list[Trajectory]:
+        """Short runs with these constants, one a world; ``both`` as for :meth:`states`."""
+        if which == "both":
+            return [*self.short("paper"), *self.short("sharp")]
+        return self.once(f"short {which}", lambda: self._short(which))
 
     def long(self, which: str) -> dict[World, list[Trajectory]]:
         """Longer runs with the ``paper``, ``sharp`` or ``practical`` constants; several seeds a world."""
@@ -327,24 +303,24 @@ class Instances:
             p[clique] = y / y.sum() * 10.0 ** rng.uniform(-4.0, 0.0)
         return cover, p
 
-    def _random_states(self, which: str) -> list[Round]:
-        rng = self.rng(STREAMS["random"][which])  # so many that each condition of a lemma is met by some
-        return [random_round(rng, which) for _ in range(100 if self.full else 40)]
+    def _states(self, which: str) -> list[Any]:
+        rng, count = self.rng(STREAMS["random"][which]), RANDOM_ROUNDS[which][self.full]
+        some = [t for t in range(self._short_horizon) if self.full or t < 3 or t % 4 == 3]
+        return [
+            *(random_round(rng, which) for _ in range(count)),
+            *(it.rounds[t] for it in self.short(which) for t in some),
+        ]
+
+    @property
+    def _short_horizon(self) -> int:
+        return 150 if self.full else 40
 
     def _short(self, name: str) -> list[Trajectory]:
         rng = self.rng(STREAMS["short"][name])
-        horizon = 150 if self.full else 40
         cover = clique_cover(disjoint_cliques([1, 2, 4]))
-        constants = constants_of(name, cover, horizon)
-        return [run(cover, constants, make_losses(world, 7, horizon, 0.4, 5, rng), rng) for world in WORLDS]
-
-    def _some(self, it: Trajectory) -> list[int]:
-        return [0, 1, 2, *range(3, len(it.rates), 1 if self.full else 4)]
-
-    def _states_of(self, trajectories: list[Trajectory]) -> Iterator[Round]:
-        for it, t in ((run, t) for run in trajectories for t in self._some(run)):
-            before, losses, rate = it.cumulative_losses[t], it.losses.played[t], float(it.rates[t])
-            yield round_state(it.cover, before, losses, rate, it.constants, it.losses.best_arm)
+        constants = constants_of(name, cover, self._short_horizon)
+        losses = (make_losses(world, 7, self._short_horizon, 0.4, 5, rng) for world in WORLDS)
+        return [run(cover, constants, played, rng) for played in losses]
 
     def _long(self, name: str) -> dict[World, list[Trajectory]]:
         rng = self.rng(STREAMS["long"][name])
@@ -387,3 +363,8 @@ def on_rounds(
 ) -> Statement:
     """A statement about one round, checked on every round with these constants that satisfies its condition."""
     return Statement(text, label, lambda of: (function(state) for state in of.states(which) if where(state)))
+
+
+def several(state: Round) -> bool:
+    """A condition: with one clique, some steps say ``0 <= 0`` or nothing."""
+    return state.cover.n_cliques > 1

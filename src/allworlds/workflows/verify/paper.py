@@ -28,7 +28,7 @@ from allworlds.theory.regulariser import (
     tsallis_shannon_expanded,
     tsallis_shannon_gradient,
 )
-from allworlds.workflows.verify.instances import Instances, Statement, Trajectory, on_rounds
+from allworlds.workflows.verify.instances import Instances, Statement, Trajectory, on_rounds, several
 
 Array = NDArray[np.float64]
 
@@ -72,7 +72,7 @@ def _both_forms(instances: Instances) -> Iterator[Check]:
 def _lemma_2(instances: Instances) -> Iterator[Check]:
     for cover, p in instances.points:
         yield theory.lemma_2(p, cover, 1e-4)
-    for state in instances.paper_states:
+    for state in instances.states("paper"):
         for k in range(state.cover.n_cliques):
             for p in state.segment(k)[::4]:
                 yield theory.lemma_2(p, state.cover, state.constants.gamma * (1.0 - 1e-9))
@@ -86,7 +86,7 @@ def _sharp_is_enough(instances: Instances) -> Iterator[Check]:
     for kappa in KAPPAS:
         for y in instances.conditionals:
             yield theory.sharp_hessian(y, _one_clique(y.size), sharp_alpha(y.size, kappa), kappa)
-    for state in instances.sharp_states:
+    for state in instances.states("sharp"):
         for k in range(state.cover.n_cliques):
             for p in state.segment(k)[::4]:
                 yield theory.sharp_hessian(p, state.cover, state.constants.alpha, 0.5)
@@ -168,7 +168,7 @@ def optimality(cover: CliqueCover, p: Array, cumulative_losses: Array, rate: flo
 
 def _argmin(instances: Instances) -> Iterator[Check]:
     """On the runs of the learner, and on random rounds, where many arms are at their floor."""
-    for it in [*instances.short_paper, *instances.short_sharp]:
+    for it in instances.short("both"):
         for p, before, rate in zip(it.distributions, it.cumulative_losses, it.rates, strict=True):
             yield optimality(it.cover, p, before, float(rate), it.constants)
     for state in instances.states("both"):
@@ -177,15 +177,15 @@ def _argmin(instances: Instances) -> Iterator[Check]:
 
 
 def _sums_to_one(instances: Instances) -> Iterator[Check]:
-    for it in [*instances.short_paper, *instances.short_sharp]:
+    for it in instances.short("both"):
         off = float(np.abs(it.distributions.sum(axis=1) - 1.0).max())
         yield Check("|sum p - 1| <= 1e-9", "alg:FTRL-sum", off, 1e-9)
 
 
 def _above_the_floor(instances: Instances) -> Iterator[Check]:
     """With the paper's constants; the sharp ones have no floor."""
-    steps = [(it.distributions, it.constants) for it in instances.short_paper]
-    steps += [(state.distribution, state.constants) for state in instances.paper_states]
+    steps = [(it.distributions, it.constants) for it in instances.short("paper")]
+    steps += [(state.distribution, state.constants) for state in instances.states("paper")]
     for p, constants in steps:
         yield Check("gamma <= p", "alg:FTRL-floor", constants.gamma, float(p.min()), tolerance=1e-12)
 
@@ -202,11 +202,6 @@ ALGORITHM = (
     Statement("Algorithm 1: no probability is below gamma", "alg:FTRL-floor", _above_the_floor),
     Statement("Algorithm 1: the estimates are unbiased", "alg:FTRL-estimates", _unbiased),
 )
-
-
-def _several(state: Round) -> bool:
-    """With one clique these displays say ``0 <= 0`` or nothing."""
-    return state.cover.n_cliques > 1
 
 
 def _theorem_3(instances: Instances) -> Iterator[Check]:
@@ -238,7 +233,7 @@ def _softmax(scores: Array) -> Array:
 
 
 def _lemma_3(instances: Instances) -> Iterator[Check]:
-    for it in [*instances.short_paper, *instances.short_sharp]:
+    for it in instances.short("both"):
         horizon, n_arms = it.distributions.shape
         best = it.losses.best_arm
         comparators = [sharp_comparator(it.cover, best, horizon)]
@@ -253,7 +248,7 @@ def _penalty(lemma: Callable[[Array, CliqueCover, int, float], Check]) -> Callab
     """A bound on the penalty, against every arm."""
 
     def check(instances: Instances) -> Iterator[Check]:
-        for it in instances.short_paper:
+        for it in instances.short("paper"):
             for arm in range(it.cover.n_arms):
                 yield lemma(it.distributions, it.cover, arm, it.constants.gamma)
 
@@ -261,7 +256,7 @@ def _penalty(lemma: Callable[[Array, CliqueCover, int, float], Check]) -> Callab
 
 
 def _lemma_9(instances: Instances) -> Iterator[Check]:
-    for it in instances.short_paper:
+    for it in instances.short("paper"):
         n_arms = it.cover.n_arms
         for gamma in (it.constants.gamma, 0.5 / n_arms, 1.0 / n_arms):
             for arm in range(n_arms):
@@ -284,7 +279,7 @@ def _general_stability(instances: Instances) -> Iterator[Check]:
 
 
 def _general_penalty(instances: Instances) -> Iterator[Check]:
-    for it in [*instances.short_paper, *instances.short_sharp]:
+    for it in instances.short("both"):
         yield theory.general_penalty_bound(
             it.estimates,
             it.distributions,
@@ -297,7 +292,7 @@ def _general_penalty(instances: Instances) -> Iterator[Check]:
 
 def _on_means(instances: Instances) -> Iterator[tuple[Trajectory, Array]]:
     """Runs with clean losses that equal their means in every round: the displays then hold for every single run."""
-    for it in instances.short_paper:
+    for it in instances.short("paper"):
         yield it, np.tile(it.losses.means, (len(it.rates), 1))
 
 
@@ -337,11 +332,11 @@ PROOF = (
     Statement("Theorem 3: the stability of a round", "eqn:general-stability-bound", _general_stability),
     Statement("Theorem 3: the penalty", "eqn:general-penalty-bound", _general_penalty),
     Statement("Lemma 4: the penalty before its last step", "eqn:penalty-mid-term", _penalty(theory.penalty_mid_term)),
-    on_rounds("Lemma 5: the norm, split by the draw", "eqn:stability-split", "sharp", displays.split_by_draw, _several),
-    on_rounds("Lemma 5: the drawn clique", "eqn:stability-chosen-clique", "paper", displays.chosen_clique, _several),
-    on_rounds("Lemma 5: the other cliques", "eqn:stability-other-cliques", "paper", displays.other_cliques, _several),
-    on_rounds("Lemma 5: their masses, by Lemma 7", "eqn:q-stab-neg", "paper", displays.masses_not_drawn, _several),
-    on_rounds("Lemma 5: the chance of no draw", "eqn:prob-not-chosen", "paper", displays.chance_not_drawn, _several),
+    on_rounds("Lemma 5: the norm, split by the draw", "eqn:stability-split", "sharp", displays.split_by_draw, several),
+    on_rounds("Lemma 5: the drawn clique", "eqn:stability-chosen-clique", "paper", displays.chosen_clique, several),
+    on_rounds("Lemma 5: the other cliques", "eqn:stability-other-cliques", "paper", displays.other_cliques, several),
+    on_rounds("Lemma 5: their masses, by Lemma 7", "eqn:q-stab-neg", "paper", displays.masses_not_drawn, several),
+    on_rounds("Lemma 5: the chance of no draw", "eqn:prob-not-chosen", "paper", displays.chance_not_drawn, several),
     Statement("Theorem 1: Young's inequality", "eqn:cor-bound-1", _young_step),
     Statement("Theorem 1: the same for half steps", "eqn:phalf-regret", _young_half_step),
     Statement("Theorem 1: half steps and regret, repaired", "eqn:cor-bound-2", _half_steps),

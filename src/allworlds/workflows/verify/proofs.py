@@ -13,7 +13,7 @@ from allworlds import theory
 from allworlds.theory import Check, Round, practical, sharp
 from allworlds.theory.regulariser import sharp_comparator
 from allworlds.theory.rounds import PracticalRound
-from allworlds.workflows.verify.instances import Instances, Statement, Trajectory, on_rounds
+from allworlds.workflows.verify.instances import Instances, Statement, Trajectory, on_rounds, several
 
 
 def _leads(state: Round) -> bool:
@@ -25,19 +25,14 @@ def _late(state: Round) -> bool:
     return state.learning_rate <= 0.5
 
 
-def _several(state: Round) -> bool:
-    """With one clique these steps say ``0 <= 0``."""
-    return state.cover.n_cliques > 1
-
-
 def _each_arm(step: Callable[[Trajectory, int], Check]) -> Callable[[Instances], Iterator[Check]]:
     """A step about a run, against every arm: it does not matter which one is best."""
-    return lambda of: (step(it, arm) for it in of.short_sharp for arm in range(it.cover.n_arms))
+    return lambda of: (step(it, arm) for it in of.short("sharp") for arm in range(it.cover.n_arms))
 
 
 def _corruption(instances: Instances) -> Iterator[Check]:
     """Only on corrupted runs: without corruption the two sides are equal."""
-    for it in (run for run in instances.short_sharp if run.corrupted):
+    for it in (run for run in instances.short("sharp") if run.corrupted):
         for arm in range(it.cover.n_arms):
             yield theory.corrupted_play(it.distributions, it.losses.played, it.losses.clean, arm)
 
@@ -57,7 +52,7 @@ def _decomposition(it: Trajectory, arm: int) -> Check:
 
 def _young(instances: Instances) -> Iterator[Check]:
     """For several z, among them those near the best one for a short run, where the line is tightest."""
-    for it in instances.short_sharp:
+    for it in instances.short("sharp"):
         for z in (0.01, 0.02, 0.05, 0.6, 1.0, 10.0):
             yield theory.youngs_line(it.distributions, it.cover, it.losses.means, z)
 
@@ -81,9 +76,9 @@ SHARP = (
         "sharp",
         sharp.stability_at_most_half_norm,
     ),
-    on_rounds("Sharp 4a: drawn elsewhere", "sharp-4a", "sharp", sharp.drawn_elsewhere, _several),
-    on_rounds("Sharp 4b: the best arm", "sharp-4b", "sharp", sharp.drawn_best_arm, _several),
-    on_rounds("Sharp 4c: cliques not drawn", "sharp-4c", "sharp", sharp.not_drawn, _several),
+    on_rounds("Sharp 4a: drawn elsewhere", "sharp-4a", "sharp", sharp.drawn_elsewhere, several),
+    on_rounds("Sharp 4b: the best arm", "sharp-4b", "sharp", sharp.drawn_best_arm, several),
+    on_rounds("Sharp 4c: cliques not drawn", "sharp-4c", "sharp", sharp.not_drawn, several),
     on_rounds("Sharp 4d: the best arm's neighbours", "sharp-4d", "sharp", sharp.drawn_other_arms, _late),
     on_rounds("Sharp 4: the half-step lemma", "sharp-4-step", "sharp", sharp.half_step_lemma, _leads),
     on_rounds("Sharp 4: all together", "sharp-4", "sharp", sharp.stability, _late),
@@ -122,7 +117,7 @@ def _weight(state: PracticalRound) -> Check:
 
 
 def _default_decomposition(instances: Instances) -> Iterator[Check]:
-    for it in instances.short_practical:
+    for it in instances.short("practical"):
         for arm in range(it.cover.n_arms):
             comparator = sharp_comparator(it.cover, arm, len(it.rates))
             yield practical.decomposition(it.rounds, it.estimates, it.half_steps, comparator)
@@ -130,7 +125,7 @@ def _default_decomposition(instances: Instances) -> Iterator[Check]:
 
 def _local_norm(instances: Instances) -> Iterator[Check]:
     """With both shifts that the proof takes."""
-    for state in instances.practical_states:
+    for state in instances.states("practical"):
         for shift in (0.0, float(state.losses[state.best_arm]) - state.baseline):
             yield practical.stability_by_local_norm(state, shift)
 
