@@ -6,6 +6,7 @@ touched: no pyplot, no backend, and a reader's own matplotlibrc does not leak in
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from allworlds.foundation.errors import InvalidParameter, MissingExtra
+from allworlds.foundation.files import disk_errors, write_atomic
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -90,17 +92,18 @@ def format_of(path: Path) -> str:
 
 
 def save(figure: Figure, path: Path) -> Path:
-    """Write a figure as PNG, SVG or PDF; equal figures give equal bytes, since no date goes into the file."""
-    kind = format_of(path)
+    """Write a figure as PNG, SVG or PDF; equal figures give equal bytes, since no date goes into the file.
+
+    A figure is laid out when it is saved for the first time; later files take over that layout, which takes half the
+    time.
+    """
+    kind, content = format_of(path), io.BytesIO()
     undated = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}[kind]
-    try:
-        with house_style():
-            figure.savefig(path, format=kind, metadata=undated)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise InvalidParameter(
-            f"cannot write '{path}': {reason}; name a file in a folder that exists and can be written"
-        ) from error
+    with house_style():
+        figure.savefig(content, format=kind, metadata=undated)
+    figure.set_layout_engine("none")
+    with disk_errors(f"write '{path}'", "name a file in a folder that exists and can be written"):
+        write_atomic(path, content.getvalue())
     return path
 
 

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import io
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from html import escape
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from allworlds.analysis.comparison import Estimate
-from allworlds.foundation.errors import InvalidParameter
-from allworlds.foundation.files import write_atomic
-from allworlds.reporting.canvas import house_style, save
+from allworlds.foundation.files import disk_errors, write_atomic
+from allworlds.reporting.canvas import save
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+NEEDED = "a report needs a folder that can be written"
 
 
 def whole_page(title: str, body: str) -> str:
@@ -34,15 +33,11 @@ def whole_page(title: str, body: str) -> str:
 def save_figures(figures: Mapping[str, Figure], folder: Path) -> dict[str, str]:
     """Write each figure as SVG and PDF into ``folder/figures``; returns the SVG elements for a page, by name."""
     elements = {}
-    with _disk_errors(folder):
+    with disk_errors(f"write to '{folder}'", NEEDED):
         (folder / "figures").mkdir(parents=True, exist_ok=True)
         for name, figure in figures.items():
-            text = io.StringIO()
-            with house_style():
-                figure.savefig(text, format="svg", metadata={"Date": None})
-            write_atomic(folder / "figures" / f"{name}.svg", text.getvalue().encode())
-            save(figure, folder / "figures" / f"{name}.pdf")
-            elements[name] = inline_svg(text.getvalue())
+            svg, _ = (save(figure, folder / "figures" / f"{name}.{kind}") for kind in ("svg", "pdf"))
+            elements[name] = inline_svg(svg.read_text(encoding="utf-8"))
     return elements
 
 
@@ -73,20 +68,9 @@ def fact_list(facts: Mapping[str, str]) -> str:
 def write_page(page: str, folder: Path) -> Path:
     """``folder/report.html``, written atomically; returns its path."""
     path = folder / "report.html"
-    with _disk_errors(folder):
+    with disk_errors(f"write to '{folder}'", NEEDED):
         write_atomic(path, page.encode())
     return path
-
-
-@contextmanager
-def _disk_errors(folder: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise InvalidParameter(
-            f"cannot write to '{folder}': {reason}; a report needs a folder that can be written"
-        ) from None
 
 
 # --- numbers and tables ---
