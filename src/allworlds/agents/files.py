@@ -68,7 +68,7 @@ def read_file(path: Path) -> dict[str, Any]:
         ) from None
 
 
-def _parse(content: bytes, suffix: str) -> Any:
+def _parse(content: bytes, suffix: str) -> dict[str, Any]:
     arrays: dict[str, NDArray[Any]] = {}
     if suffix == ".npz":
         with np.load(io.BytesIO(content), allow_pickle=False) as file:
@@ -90,7 +90,8 @@ def _parse(content: bytes, suffix: str) -> Any:
     def put_back(value: dict[str, Any]) -> Any:
         return arrays[value["array"]] if list(value) == ["array"] else value
 
-    return json.loads(text, object_hook=put_back if arrays else None)
+    agent: dict[str, Any] = json.loads(text, object_hook=put_back if arrays else None)
+    return agent
 
 
 def _digest(text: str, arrays: dict[str, NDArray[Any]]) -> str:

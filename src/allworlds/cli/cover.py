@@ -68,7 +68,7 @@ def _print_result(result: CoverResult) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from allworlds.reporting.page import counted
+    from allworlds.foundation.checks import counted
 
     screen, cover = Console(highlight=False), result.cover
     arms, edges = counted(cover.n_arms, "arm"), counted(cover.graph.n_edges, "edge")

@@ -101,7 +101,7 @@ def _print_result(result: RaceResult) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    from allworlds.reporting.page import counted
+    from allworlds.foundation.checks import counted
     from allworlds.reporting.race_report import NO_RATIO, describe_graph, finding
 
     screen = Console(highlight=False)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from allworlds.experiments.work import CellRows, Outcome, code_version
-from allworlds.foundation.errors import MissingExtra
+from allworlds.foundation.errors import import_extra
 from allworlds.foundation.files import write_atomic
 
 if TYPE_CHECKING:
@@ -29,14 +29,8 @@ SUFFIX = ".parquet"
 
 def arrow() -> Any:
     """The module pyarrow, or an error that says how to install it."""
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError:
-        raise MissingExtra(
-            "results are kept in Parquet files; install pyarrow with pip install 'allworlds[experiments]'"
-        ) from None
-    return pyarrow
+    import_extra("pyarrow.parquet", "experiments", "results are kept in Parquet files, which need")
+    return import_extra("pyarrow", "experiments")
 
 
 def write_part(folder: Path, outcomes: Sequence[Outcome]) -> tuple[str, dict[str, str]]:

@@ -13,7 +13,7 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from allworlds.foundation.errors import InvalidParameter, MissingExtra
+from allworlds.foundation.errors import InvalidParameter, import_extra
 from allworlds.foundation.specs import NAME, check_known
 
 if TYPE_CHECKING:
@@ -68,17 +68,12 @@ def read_experiment(name: str | Path, changes: Sequence[str] = ()) -> tuple[Expe
 
 def as_experiment(data: Any, name: str, text: str = "") -> Experiment:
     """Plain data as an experiment; ``name`` and ``text`` are for error messages."""
-    try:
-        from pydantic import ValidationError
+    errors = import_extra("pydantic", "experiments", "experiments and races need")
+    from allworlds.experiments.experiment import Experiment
 
-        from allworlds.experiments.experiment import Experiment
-    except ImportError:
-        raise MissingExtra(
-            "experiments and races need pydantic and pyarrow; install them with pip install 'allworlds[experiments]'"
-        ) from None
     try:
         return Experiment.model_validate(data)
-    except ValidationError as error:
+    except errors.ValidationError as error:
         raise InvalidParameter(f"{name}, {_sentence(error, text)}") from None
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from allworlds.foundation.errors import InvalidParameter, MissingExtra
+from allworlds.foundation.errors import InvalidParameter, import_extra
 from allworlds.foundation.files import disk_errors, write_atomic
 
 if TYPE_CHECKING:
@@ -55,13 +55,7 @@ def house_style() -> Iterator[None]:
     >>> with house_style():
     ...     figure = blank(4.0, 3.0)
     """
-    try:
-        import matplotlib.style
-    except ImportError as error:
-        raise MissingExtra(
-            'figures need matplotlib, which is not installed; install it with: pip install "allworlds[figures]"'
-        ) from error
-    with matplotlib.style.context(["default", STYLE]):
+    with import_extra("matplotlib.style", "figures", "figures need").context(["default", STYLE]):
         yield
 
 
@@ -157,25 +151,14 @@ def spread(heights: Sequence[float], gap: float = GAP, top: float = 1.0) -> list
     >>> [round(height, 2) for height in spread([1.0, 1.0], gap=0.1)]
     [0.9, 1.0]
     """
-    order = np.argsort(np.asarray(heights), kind="stable")
-    groups: list[tuple[float, int]] = []  # centre and number of names of each block
-    for height in np.asarray(heights, dtype=np.float64)[order].tolist():
-        groups.append((height, 1))
-        while len(groups) > 1 and _touch(groups[-2], groups[-1], gap):
-            (one, n), (other, m) = groups[-2:]
-            groups[-2:] = [((one * n + other * m) / (n + m), n + m)]
-        centre, n = groups[-1]
-        groups[-1] = (min(centre, top - (n - 1) * gap / 2), n)
-        while len(groups) > 1 and _touch(groups[-2], groups[-1], gap):
-            (one, n), (other, m) = groups[-2:]
-            joined = min((one * n + other * m) / (n + m), top - (n + m - 1) * gap / 2)
-            groups[-2:] = [(joined, n + m)]
-    placed = [centre + (k - (n - 1) / 2) * gap for centre, n in groups for k in range(n)]
-    for k, height in enumerate(placed):  # and none below the axes, if there is room
-        placed[k] = max(height, k * gap, placed[k - 1] + gap if k else 0.0)
-    answer = np.empty(len(placed))
-    answer[order] = placed
-    return [float(height) for height in answer]
+    order = np.argsort(heights, kind="stable")
+    steps = gap * np.arange(len(order))
+    wish = np.asarray(heights, dtype=np.float64)[order] - steps  # must not fall: the isotonic regression of the wishes
+    n = len(wish)
+    level = [max(min(wish[j : k + 1].mean() for k in range(i, n)) for j in range(i + 1)) for i in range(n)]
+    placed = np.empty(n)
+    placed[order] = np.clip(level, 0.0, max(0.0, top - gap * (n - 1))) + steps  # inside the axes, if there is room
+    return [float(height) for height in placed]
 
 
 def label_ends(ax: Axes, labels: Sequence[EndLabel]) -> None:
@@ -193,7 +176,3 @@ def label_ends(ax: Axes, labels: Sequence[EndLabel]) -> None:
         ax.plot([1.03, 1.10], [height, height], linewidth=label.style.width, linestyle=label.style.dashes, **line)
         weight = "bold" if label.style.width > 2.0 else "normal"
         ax.text(1.115, height, label.text, transform=across, va="center", fontsize=9, fontweight=weight)
-
-
-def _touch(one: tuple[float, int], other: tuple[float, int], gap: float) -> bool:
-    return other[0] - one[0] < (one[1] + other[1]) * gap / 2 - 1e-12

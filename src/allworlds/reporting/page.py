@@ -76,15 +76,6 @@ def write_page(page: str, folder: Path) -> Path:
 # --- numbers and tables ---
 
 
-def counted(number: int, thing: str) -> str:
-    """A number and its noun.
-
-    >>> counted(1, "world"), counted(1200, "run")
-    ('1 world', '1,200 runs')
-    """
-    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
-
-
 def number(value: float) -> str:
     """A regret: whole above 100, one decimal below.
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from allworlds.foundation.checks import counted
 from allworlds.reporting.canvas import CATEGORIES, blank, house_style
-from allworlds.reporting.page import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

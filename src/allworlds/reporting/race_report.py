@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from allworlds.analysis.comparison import LEAST_REGRET, RaceSummary, Standing
 from allworlds.covers import CliqueCover
+from allworlds.foundation.checks import counted
 from allworlds.foundation.specs import parse_spec
 from allworlds.ftrl import Constants
 from allworlds.reporting.curves import has_logarithms
 from allworlds.reporting.page import (
     between,
     broken_lines,
-    counted,
     fact_list,
     figure_element,
     number,

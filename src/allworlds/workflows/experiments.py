@@ -18,7 +18,7 @@ from allworlds.experiments.driver import Driver, Interrupted, Listener
 from allworlds.experiments.executors import Cluster, Executor, Threads
 from allworlds.experiments.reading import Source, as_experiment, read_experiment, shipped
 from allworlds.experiments.store import DESCRIPTION, Store, new_folder, read_description
-from allworlds.experiments.work import code_version
+from allworlds.experiments.work import code_version, sample
 from allworlds.foundation.checks import whole
 from allworlds.foundation.errors import InvalidParameter, RunStopped
 from allworlds.foundation.files import exclusive_lock
@@ -69,14 +69,12 @@ class RunPlan:
     def seconds(self, jobs: int | None = None) -> float:
         """About how long ``jobs`` threads will take, from a short run of each learner on each graph."""
         speeds: dict[tuple[str, str], float] = {}
-        total = 0.0
-        for cell in self.cells:
-            key = cell.graph, cell.learner
-            if key not in speeds:
-                learner = self.cache.learner(cell.graph, cell.learner, cell.horizon)
-                rounds = min(SAMPLE, cell.horizon)
-                speeds[key] = play(learner, self.cache.world(cell.graph, cell.world)[0], rounds, 0).seconds / rounds
-            total += cell.horizon * speeds[key]
+        for cell in sample(self.cells):
+            learner = self.cache.learner(cell.graph, cell.learner, cell.horizon)
+            rounds = min(SAMPLE, cell.horizon)
+            trace = play(learner, self.cache.world(cell.graph, cell.world), rounds, 0)
+            speeds[cell.graph, cell.learner] = trace.seconds / rounds
+        total = sum(cell.horizon * speeds[cell.graph, cell.learner] for cell in self.cells)
         return total / (jobs or os.cpu_count() or 1)
 
 

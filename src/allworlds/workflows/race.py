@@ -215,7 +215,7 @@ def run_race(
     if report:
         check_drawing()
     folder = open_run(out, jobs)
-    listener.on_notice(describe_graph(race.graph, plan.cache.cover(race.graph)[0]))
+    listener.on_notice(describe_graph(race.graph, plan.cache.cover(race.graph)))
     if (sentence := _what_is_replaced(plan, folder)) is not None:
         listener.on_notice(sentence)
     ended = run_plan(plan, folder, jobs, cluster, replace=True, listener=listener)
@@ -273,8 +273,8 @@ def _summarise(race: Race, plan: RunPlan, folder: Path) -> RaceSummary:
     description = read_description(folder)
     return RaceSummary(
         graph=race.graph,
-        cover=plan.cache.cover(race.graph)[0],
-        worlds={world: plan.cache.world(race.graph, world)[0] for world in race.worlds},
+        cover=plan.cache.cover(race.graph),
+        worlds={world: plan.cache.world(race.graph, world) for world in race.worlds},
         runs=tuple(runs),
         standings=tuple(rows),
         ratios=tuple(worst_ratios(rows, rivals)),
