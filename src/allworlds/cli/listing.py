@@ -2,60 +2,52 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from allworlds.cli.terminal import EXAMPLE, AsJson, error_boundary, print_json, print_rows
+from allworlds.cli.terminal import EXAMPLE, AsJson, print_json, print_rows
 
 NARROW_FOR_GRAPHS = 190
 
 
 def learners(as_json: AsJson = False) -> None:
     """List the learners: the world each is made for, its graphs, what it must be told, what is proved."""
-    with error_boundary():
-        from allworlds.learners.by_name import LEARNERS
+    from allworlds.learners.by_name import LEARNERS
 
-        fields = ("name", "world", "graphs", "told", "bound")
-        rows = [{name: getattr(entry, name) for name in fields} for entry in LEARNERS.values()]
-        if as_json:
-            rivals = [entry.rival for entry in LEARNERS.values()]
-            print_json([row | {"rival": rival} for row, rival in zip(rows, rivals, strict=True)])
-        else:
-            titles = ("learner", "made for", "graphs", "must be told", "bound")
-            print_rows(titles, [list(row.values()) for row in rows])
+    fields = ("name", "world", "graphs", "told", "bound")
+    if as_json:
+        print_json(*({name: getattr(one, name) for name in (*fields, "rival")} for one in LEARNERS.values()))
+    else:
+        titles = ("learner", "made for", "graphs", "must be told", "bound")
+        print_rows(titles, map(attrgetter(*fields), LEARNERS.values()))
 
 
 def worlds(as_json: AsJson = False) -> None:
     """List the worlds, each with an example of how it is written."""
-    with error_boundary():
-        from allworlds.worlds.by_name import WORLDS
+    from allworlds.worlds.by_name import WORLDS
 
-        rows: list[dict[str, object]] = [
-            {"name": recipe.name, "line": recipe.line, "example": recipe.example, "options": list(recipe.takes)}
-            for recipe in WORLDS.values()
-        ]
-        if as_json:
-            print_json(rows)
-        else:
-            listed = [[str(row["name"]), str(row["line"]), str(row["example"])] for row in rows]
-            print_rows(("world", "what it is", EXAMPLE), listed)
+    fields = ("name", "line", "example")
+    if as_json:
+        rows = ({name: getattr(one, name) for name in fields} | {"options": [*one.takes]} for one in WORLDS.values())
+        print_json(*rows)
+    else:
+        print_rows(("world", "what it is", EXAMPLE), map(attrgetter(*fields), WORLDS.values()))
 
 
 def graphs(as_json: AsJson = False) -> None:
     """List the graphs, each with its form and an example; file:PATH reads a file."""
-    with error_boundary():
-        from allworlds.graphs.by_name import GRAPHS
+    from allworlds.graphs.by_name import GRAPHS
 
-        if as_json:
-            fields = ("name", "form", "line", "example")
-            rows = [{name: getattr(recipe, name) for name in fields} for recipe in GRAPHS.values()]
-            takes = [list(recipe.takes) for recipe in GRAPHS.values()]
-            print_json([row | {"options": options} for row, options in zip(rows, takes, strict=True)])
-        else:
-            listed = [[recipe.form, recipe.line, recipe.example] for recipe in GRAPHS.values()]
-            print_rows(("graph", "what it is", EXAMPLE), listed, narrow=NARROW_FOR_GRAPHS)
+    fields = ("name", "form", "line", "example")
+    if as_json:
+        rows = ({name: getattr(one, name) for name in fields} | {"options": [*one.takes]} for one in GRAPHS.values())
+        print_json(*rows)
+    else:
+        listed = map(attrgetter(*fields[1:]), GRAPHS.values())
+        print_rows(("graph", "what it is", EXAMPLE), listed, narrow=NARROW_FOR_GRAPHS)
 
 
 def figure(
@@ -69,7 +61,6 @@ def figure(
 
     Figure 1 shows where the regulariser is convex: the smallest Hessian eigenvalue, zero level dashed red.
     """
-    with error_boundary():
-        from allworlds.reporting.paper_figure import draw_figure
+    from allworlds.reporting.paper_figure import draw_figure
 
-        typer.echo(draw_figure(number, out))
+    typer.echo(draw_figure(number, out))

@@ -21,8 +21,7 @@ from typing import Any, NoReturn, Protocol, TypeVar
 
 from allworlds.experiments.cells import Cell, SpecCache
 from allworlds.experiments.work import Outcome, code_version, outcome_from_elsewhere, play_cell, sample, warm_up
-from allworlds.foundation.checks import counted
-from allworlds.foundation.errors import InvalidParameter, RunStopped, import_extra
+from allworlds.foundation.errors import InvalidParameter, RunStopped, counted, import_extra
 from allworlds.foundation.machine import machine, same_kind
 
 T = TypeVar("T")

@@ -34,8 +34,7 @@ from allworlds.experiments.parts import (
     written_by_us,
 )
 from allworlds.experiments.work import Outcome
-from allworlds.foundation.checks import counted
-from allworlds.foundation.errors import InvalidParameter, RunStopped
+from allworlds.foundation.errors import InvalidParameter, RunStopped, counted
 from allworlds.foundation.files import disk_errors, open_folder, write_atomic
 from allworlds.foundation.machine import machine, versions
 

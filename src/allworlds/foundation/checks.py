@@ -134,15 +134,6 @@ def frozen(array: Ints) -> Ints:
     return array
 
 
-def counted(number: int, thing: str) -> str:
-    """A number and its noun, for messages.
-
-    >>> counted(1, "world"), counted(1200, "run")
-    ('1 world', '1,200 runs')
-    """
-    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
-
-
 def shorten(value: object, most: int = 60) -> str:
     """``repr(value)``, cut to ``most`` characters.
 

@@ -63,3 +63,12 @@ def import_extra(module: str, extra: str, who_needs: str = "") -> Any:
         package = module.partition(".")[0]
         missing = f"{who_needs} {package}, which is not installed" if who_needs else f"{package} is not installed"
         raise MissingExtra(f'{missing}; try pip install "allworlds[{extra}]"') from None
+
+
+def counted(number: int, thing: str) -> str:
+    """A number and its noun, for messages.
+
+    >>> counted(1, "world"), counted(1200, "run")
+    ('1 world', '1,200 runs')
+    """
+    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"

@@ -9,7 +9,7 @@ from typing import Any
 from allworlds.analysis.comparison import LEAST_REGRET
 from allworlds.analysis.panels import Line, Panel
 from allworlds.analysis.slopes import LEAST_POINTS, Slope
-from allworlds.foundation.checks import counted
+from allworlds.foundation.errors import counted
 from allworlds.reporting.page import between, number
 
 AXES = {"horizon": "horizon T", "n_cliques": "number of cliques K", "budget": "corruption budget C", "n_arms": "arms N"}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from allworlds.foundation.checks import counted
+from allworlds.foundation.errors import counted
 from allworlds.reporting.canvas import CATEGORIES, blank, house_style
 
 if TYPE_CHECKING:

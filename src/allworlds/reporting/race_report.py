@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from allworlds.analysis.comparison import LEAST_REGRET, RaceSummary, Standing
 from allworlds.covers import CliqueCover
-from allworlds.foundation.checks import counted
+from allworlds.foundation.errors import counted
 from allworlds.foundation.specs import parse_spec
 from allworlds.ftrl import Constants
 from allworlds.reporting.curves import has_logarithms
