@@ -113,7 +113,7 @@ def test_set_changes_one_grid_or_all_and_takes_toml_values(tmp_path):
         ("=3", "expected a key, '=' and a value"),
         ("name=mine", "'mine' is not a TOML value"),
         ("grid.5.seeds=1", "there is no number 5; there are 1, from 0"),
-        ("grid.sedes=1", "there is no key 'sedes'; the nearest is seeds"),
+        ("grid.sedes=1", "there is no key 'sedes'; the nearest are seeds"),
         ("name.first=1", "'mine' has no keys; expected the name of a table or of a list"),
         ("grid.worlds.gap=0.1", "'stochastic' has no keys"),
         ("grid.worlds.gap.low=0.1", "'stochastic' has no keys"),

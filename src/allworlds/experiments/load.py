@@ -140,8 +140,7 @@ def _facts(records: Sequence[CellRecord]) -> dict[str, Any]:
 def _option(values: list[Any]) -> Any:
     """Numbers as numbers; if one of them is a word or a list, all as they are written."""
     pa = arrow()
-    numeric = all(value is None or (isinstance(value, int | float) and not isinstance(value, bool)) for value in values)
-    if numeric:
+    if all(value is None or (isinstance(value, int | float) and not isinstance(value, bool)) for value in values):
         return pa.array(values, pa.float64())
     words = ["/".join(map(str, value)) if isinstance(value, tuple) else value for value in values]
     return pa.array([None if word is None else str(word) for word in words], pa.string())

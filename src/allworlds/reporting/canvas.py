@@ -10,6 +10,7 @@ import io
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -112,27 +113,23 @@ class Style(NamedTuple):
     width: float
 
 
-def learner_styles(learners: Sequence[str], ours: str, rivals: Mapping[str, bool]) -> dict[str, Style]:
-    """Ours thick and blue; who sees more than the graph grey and thin; the others by colour and dashes.
+def learner_styles(
+    learners: Sequence[str], ours: str, rivals: Mapping[str, bool] = MappingProxyType({})
+) -> dict[str, Style]:
+    """Ours thick and blue; who does not compete (see ``rivals``) grey and thin; the others by colour and dashes.
 
     Up to 24 others differ in colour or in dashes, and neighbours in the list in both.
 
-    >>> styles = learner_styles(["a", "b", "c"], "a", {"a": True, "b": True, "c": False})
+    >>> styles = learner_styles(["a", "b", "c"], "a", {"c": False})
     >>> styles["a"].colour == OURS, styles["c"].colour == BESIDE
     (True, True)
     """
-    styles = {ours: Style(OURS, "solid", 2.6)}
-    number = 0
-    for learner in learners:
-        if learner == ours:
-            continue
-        if not rivals[learner]:
-            styles[learner] = Style(BESIDE, (0, (4, 1, 1, 1, 1, 1)), 1.3)
-            continue
+    styles = {learner: Style(BESIDE, (0, (4, 1, 1, 1, 1, 1)), 1.3) for learner in learners}
+    others = [learner for learner in learners if learner != ours and rivals.get(learner, True)]
+    for number, learner in enumerate(others):
         dashes = DASHES[(number + number // len(OTHERS)) % len(DASHES)]
         styles[learner] = Style(OTHERS[number % len(OTHERS)], dashes, 1.6)
-        number += 1
-    return styles
+    return styles | {ours: Style(OURS, "solid", 2.6)}
 
 
 class EndLabel(NamedTuple):
@@ -163,16 +160,13 @@ def spread(heights: Sequence[float], gap: float = GAP, top: float = 1.0) -> list
 
 def label_ends(ax: Axes, labels: Sequence[EndLabel]) -> None:
     """Write the names right of the axes, each with a piece of its line and a thin lead to the end of its curve."""
-    from matplotlib.transforms import blended_transform_factory
-
     if not labels:
         return
-    across = blended_transform_factory(ax.transAxes, ax.transAxes)
     data = ax.transData.transform([(ax.get_xlim()[1], label.height) for label in labels])
-    heights = ax.transAxes.inverted().transform(data)[:, 1]
-    for label, end, height in zip(labels, heights, spread([min(1.0, max(0.0, h)) for h in heights]), strict=True):
-        line: dict[str, Any] = {"color": label.style.colour, "clip_on": False, "transform": across}
-        ax.plot([1.0, 1.03], [min(1.0, max(0.0, end)), height], linewidth=0.6, alpha=0.7, **line)
+    ends = np.clip(ax.transAxes.inverted().transform(data)[:, 1], 0.0, 1.0).tolist()
+    for label, end, height in zip(labels, ends, spread(ends), strict=True):
+        line: dict[str, Any] = {"color": label.style.colour, "clip_on": False, "transform": ax.transAxes}
+        ax.plot([1.0, 1.03], [end, height], linewidth=0.6, alpha=0.7, **line)
         ax.plot([1.03, 1.10], [height, height], linewidth=label.style.width, linestyle=label.style.dashes, **line)
         weight = "bold" if label.style.width > 2.0 else "normal"
-        ax.text(1.115, height, label.text, transform=across, va="center", fontsize=9, fontweight=weight)
+        ax.text(1.115, height, label.text, transform=ax.transAxes, va="center", fontsize=9, fontweight=weight)

@@ -154,7 +154,7 @@ def _growth_figure(summary: ExperimentSummary, panel: Panel, styles: Mapping[str
 def _styles(summary: ExperimentSummary) -> dict[str, Style]:
     """One look for each line in all figures."""
     names = list(dict.fromkeys(line.name for panel in summary.panels for line in panel.lines))
-    return learner_styles(names, names[0], dict.fromkeys(names, True))
+    return learner_styles(names, names[0])
 
 
 def _height(panel: Panel) -> int:

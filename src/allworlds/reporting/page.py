@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from importlib import resources
 from pathlib import Path
@@ -55,14 +55,15 @@ def figure_element(svg: str, described: str, caption: str) -> str:
     return f"<figure>\n{labelled}\n<figcaption>{caption}</figcaption>\n</figure>"
 
 
-def broken_lines(command: str) -> str:
-    """A long command with an option a line, as a shell takes it."""
-    return command.replace(" --", " \\\n    --")
-
-
-def fact_list(facts: Mapping[str, str]) -> str:
-    """Names with their values."""
-    return f"<dl>{''.join(f'<dt>{escape(name)}</dt><dd>{escape(value)}</dd>' for name, value in facts.items())}</dl>"
+def how_to_repeat(command: str, facts: Mapping[str, str], numbers: str) -> str:
+    """The last section: the command with an option a line, as a shell takes it, facts, and where the numbers are."""
+    listed = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in facts.items())
+    broken = command.replace(" --", " \\\n    --")
+    return (
+        f"<h2>How to repeat it</h2>\n<pre>{escape(broken)}</pre>\n<dl>{listed}</dl>\n"
+        "<p>The same version on the same kind of machine gives the same numbers, whatever the number of threads"
+        f"{numbers}</p>"
+    )
 
 
 def write_page(page: str, folder: Path) -> Path:
@@ -93,7 +94,21 @@ def between(estimate: Estimate) -> str:
     return f"{number(estimate.low)} to {number(estimate.high)}"
 
 
-def table(head: Sequence[str], body: Sequence[str]) -> str:
+Cell = str | tuple[str, str]
+"""The text of a cell, or its text and a class for its look."""
+
+
+def table_row(cells: Iterable[Cell], kind: str = "") -> str:
+    """A ``<tr>`` of the class ``kind``."""
+    pairs = [(cell, "") if isinstance(cell, str) else cell for cell in cells]
+    return _element("tr", "".join(_element("td", escape(text), look) for text, look in pairs), kind)
+
+
+def table(head: Sequence[str], body: Iterable[str]) -> str:
     """A table under the titles ``head``; ``body`` has a ``<tr>`` for each row."""
     titles = "".join(f'<th scope="col">{escape(title)}</th>' for title in head)
     return f'<div class="wide"><table><thead><tr>{titles}</tr></thead><tbody>{"".join(body)}</tbody></table></div>'
+
+
+def _element(tag: str, content: str, kind: str) -> str:
+    return f'<{tag} class="{kind}">{content}</{tag}>' if kind else f"<{tag}>{content}</{tag}>"
