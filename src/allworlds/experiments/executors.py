@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from allworlds.experiments.cells import Cell, SpecCache
 from allworlds.experiments.work import Outcome, code_version, outcome_from_elsewhere, play_cell, sample, warm_up
@@ -215,7 +215,7 @@ class Cluster:
             if not returned:
                 raise RunStopped(self._fatal)
         if not returned and self._client.status != "running":
-            self._lose()
+            raise self._lost()
         return returned
 
     def stop(self) -> int:
@@ -241,7 +241,7 @@ class Cluster:
             self._fatal = f"a worker of {self.name} cannot run allworlds: {error}"
         except BaseException as error:
             if future.cancelled():  # by the scheduler: this class cancels nothing
-                self._fatal = self._lost()
+                self._fatal = str(self._lost())
             return Returned(bundle, [], f"{type(error).__name__}: {error}")
         return Returned(bundle, [], self._fatal)
 
@@ -249,14 +249,10 @@ class Cluster:
         try:
             return question(*arguments, **options)
         except (OSError, TimeoutError) as error:
-            self._lose(error)
+            raise self._lost(error) from None
 
-    def _lose(self, error: BaseException | None = None) -> NoReturn:
-        raise RunStopped(self._lost(error)) from None
-
-    def _lost(self, error: BaseException | None = None) -> str:
-        reason = f" ({error})" if error is not None and str(error) else ""
-        return f"the scheduler at {self.address} was lost{reason}"
+    def _lost(self, error: BaseException | str = "") -> RunStopped:
+        return RunStopped(f"the scheduler at {self.address} was lost" + (f" ({error})" if str(error) else ""))
 
 
 @contextlib.contextmanager

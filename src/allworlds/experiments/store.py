@@ -127,8 +127,8 @@ class Store:
         good = [o for o in outcomes if o.error is None]
         bad = [(o.attempts, o.error, o.cell.id) for o in outcomes if o.error is not None]
         with self._disk_errors():
-            part, checksums = write_part(self.parts, good) if good else ("", {})
-            done = [(o.attempts, o.seconds, checksums[o.cell.id], part, o.cell.id) for o in good]
+            part = write_part(self.parts, good) if good else ""
+            done = [(o.attempts, o.seconds, o.checksum, part, o.cell.id) for o in good]
             with self._base:
                 self._base.executemany(
                     "UPDATE cells SET state = 'done', attempts = attempts + ?, error = NULL, seconds = ?, "

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.analysis.panels import Panel, Point, heights_of
+from allworlds.analysis.panels import Panel, heights_of
 from allworlds.analysis.slopes import Slope, fitted
 from allworlds.reporting.canvas import OURS, EndLabel, Style, blank, house_style, label_ends, learner_styles
 from allworlds.reporting.curves import WIDE, curve_figure, plain_axes
@@ -95,14 +95,9 @@ def slopes_beside(ax: Axes, panel: Panel, styles: Mapping[str, Style]) -> Axes:
         _interval_mark(ax, line.raw, place - raised, styles[line.name].colour, hollow=True)
     for theory in dict.fromkeys(line.theory for line in panel.lines if line.theory is not None):
         ax.axvline(theory, color=THEORY, linestyle=(0, (1.2, 1.6)), linewidth=1.4)
-    ax.set_yticks(places, [line.name for line in panel.lines])
-    ax.set_ylim(-0.6, len(panel.lines) - 0.4)
     ax.margins(x=0.12)
     ax.locator_params(axis="x", nbins=5)
-    plain_axes(ax)
-    ax.grid(visible=False, axis="y")
-    ax.tick_params(axis="y", length=0)
-    return ax
+    return _rows(ax, [line.name for line in panel.lines])
 
 
 def values_by_name(ax: Axes, panel: Panel, styles: Mapping[str, Style]) -> Axes:
@@ -114,20 +109,25 @@ def values_by_name(ax: Axes, panel: Panel, styles: Mapping[str, Style]) -> Axes:
         style = styles[line.name]
         for point in line.points:
             place = len(names) - 1 - names.index(str(point.x)) + step * ((len(panel.lines) - 1) / 2 - number)
-            mean, low, high = _ends(point)
+            mean, low, high = point.mean.reach
             look: dict[str, Any] = {"color": OURS if alone else style.colour, "markersize": 5, "capsize": 2.5}
             look["label"] = line.name if point is line.points[0] else None
             ax.errorbar(mean, place, xerr=[[mean - low], [high - mean]], fmt="o", **look)
-    ax.set_yticks(range(len(names)), names[::-1])
-    ax.set_ylim(-0.6, len(names) - 0.4)
+    _rows(ax, names)
     for between in range(1, len(names)) if not alone else ():
         ax.axhline(between - 0.5, color="#CCCCCC", linewidth=0.8)
-    plain_axes(ax)
-    ax.grid(visible=False, axis="y")
-    ax.tick_params(axis="y", length=0)
     ax.set_xlim(left=min(0.0, ax.get_xlim()[0]))
     if not alone:
         ax.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False)
+    return ax
+
+
+def _rows(ax: Axes, names: Sequence[str]) -> Axes:
+    """A row for each name, the first on top."""
+    ax.set_yticks(range(len(names)), names[::-1])
+    ax.set_ylim(-0.6, len(names) - 0.4)
+    plain_axes(ax).grid(visible=False, axis="y")
+    ax.tick_params(axis="y", length=0)
     return ax
 
 
@@ -161,11 +161,6 @@ def _height(panel: Panel) -> int:
     """How many rows of marks a figure by name has."""
     names = {point.x for line in panel.lines for point in line.points}
     return max(len(names), sum(len(line.points) for line in panel.lines))
-
-
-def _ends(point: Point) -> tuple[float, float, float]:
-    mean, low, high = point.mean
-    return mean, mean if low is None else low, mean if high is None else high
 
 
 def _theory_line(panel: Panel) -> tuple[Floats, Floats, float] | None:

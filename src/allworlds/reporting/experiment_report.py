@@ -15,7 +15,6 @@ from allworlds.reporting.experiment_answers import (
     panel_answer,
     place_text,
     slope_text,
-    which_slope,
 )
 from allworlds.reporting.experiment_figures import figure_names, panel_figure
 from allworlds.reporting.page import (
@@ -103,7 +102,7 @@ def _caption(summary: ExperimentSummary, panel: Panel) -> str:
         caption += " Dotted: the slope of theory."
     if panel.of_excess:
         caption += (
-            f" Slopes are of {which_slope(panel, summary.letter)}; hollow: of the mean itself. An excess that is not "
+            f" Slopes are of the excess over {summary.letter} = 0; hollow: of the mean itself. An excess that is not "
             "positive has no logarithm and is left out; a mark without an interval has too much noise for one."
         )
     return f"{caption} {ABOUT_SLOPES}"

@@ -89,9 +89,12 @@ def number(value: float) -> str:
 
 def between(estimate: Estimate) -> str:
     """Both ends of the interval; a dash for a single run."""
-    if estimate.low is None or estimate.high is None:
-        return "–"
-    return f"{number(estimate.low)} to {number(estimate.high)}"
+    return "–" if estimate.low is None else " to ".join(map(number, estimate.reach[1:]))
+
+
+def with_interval(estimate: Estimate) -> str:
+    """The mean, and both ends of its interval in brackets."""
+    return f"{number(estimate.mean)} ({between(estimate)})"
 
 
 Cell = str | tuple[str, str]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -35,13 +36,9 @@ def cover_picture(cover: CliqueCover) -> Figure:
     '6 arms in 3 cliques, proved to be the fewest'
     """
     with house_style():
-        figure = blank(8.0, 8.0 if drawable(cover) else 4.5)
-        ax = figure.subplots()
-        if drawable(cover):
-            draw_islands(ax, cover)
-        else:
-            draw_sizes(ax, cover)
-        ax.set_title(_title(cover))
+        height, draw = (8.0, draw_islands) if drawable(cover) else (4.5, draw_sizes)
+        figure = blank(8.0, height)
+        draw(figure.subplots(), cover).set_title(_title(cover))
     return figure
 
 
@@ -168,10 +165,9 @@ def _clique_colours(cover: CliqueCover) -> list[int]:
     links = _links(cover) > 0
     chosen: list[int] = []
     for clique in range(cover.n_cliques):
-        taken = [chosen[other] for other in np.flatnonzero(links[clique, :clique])]
-        used = np.bincount(chosen, minlength=len(COLOURS)) if chosen else np.zeros(len(COLOURS), dtype=np.int64)
-        near = np.bincount(taken, minlength=len(COLOURS)) if taken else np.zeros(len(COLOURS), dtype=np.int64)
-        chosen.append(min(range(len(COLOURS)), key=lambda colour: (near[colour], used[colour], colour)))
+        near, used = Counter(chosen[other] for other in np.flatnonzero(links[clique, :clique])), Counter(chosen)
+        ranks = [(near[colour], used[colour], colour) for colour in range(len(COLOURS))]
+        chosen.append(min(ranks)[-1])
     return chosen
 
 

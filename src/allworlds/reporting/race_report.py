@@ -23,6 +23,7 @@ from allworlds.reporting.page import (
     table,
     table_row,
     whole_page,
+    with_interval,
     write_page,
 )
 from allworlds.reporting.race_figures import headline_figure, mass_figure, regret_figure, short_titles, title_of
@@ -263,9 +264,7 @@ def standing_table(summary: RaceSummary, world: str) -> str:
         "worst seed": lambda row: number(row.worst),
         "on clean losses": lambda row: number(row.clean_regret.mean),
         "ratio": lambda row: _shaded(row.ratio),
-        "more than ours (95 % interval)": lambda row: (
-            f"{number(row.difference.mean)} ({between(row.difference)})" if row.difference else ""
-        ),
+        "more than ours (95 % interval)": lambda row: with_interval(row.difference) if row.difference else "",
         "rounds/s": lambda row: f"{row.rounds_per_second / 1000:,.0f}k",
     }
     if not any(row.corruption > 0.0 for row in rows):

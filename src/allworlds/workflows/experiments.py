@@ -237,7 +237,10 @@ def _work(
 
 def _is_known(plan: RunPlan, folder: Path, *, extend: bool, replace: bool, listener: Listener) -> bool:
     """Whether the folder's description is that of this plan; raise InvalidParameter if its cells must not change."""
+    page = folder / "report.html"
     if not (folder / DESCRIPTION).exists():
+        if replace and page.exists():
+            listener.on_notice(f"replaces '{page}', the report of another race")
         return False
     old = read_description(folder)
     if not same_kind(old["machine"], machine()):
@@ -245,6 +248,9 @@ def _is_known(plan: RunPlan, folder: Path, *, extend: bool, replace: bool, liste
     if replace:
         if "race" not in old:
             raise InvalidParameter(f"'{folder}' holds the experiment {old['name']}; choose another folder with --out")
+        if old["hash"] != plan.hash:
+            what = "report" if page.exists() else "result"
+            listener.on_notice(f"replaces the {what} of another race (graph {old['race']['graph']}) in '{folder}'")
         return bool(old["hash"] == plan.hash and old["code"] == code_version())
     if old["code"] != code_version():
         raise InvalidParameter(

@@ -107,17 +107,17 @@ class Race:
         >>> Race(worlds=("switching",), learners=("ucb-n",), seeds=2).command()
         'allworlds race --graph disjoint-cliques:10x10 --world switching --learner ucb-n --horizon 30000 --seeds 2'
         """
-        words = ["allworlds", "race", "--graph", self.graph]
-        for world in self.worlds:
-            words += ["--world", world]
-        for learner in self.learners:
-            words += ["--learner", learner]
-        words += ["--horizon", str(self.horizon), "--seeds", str(self.seeds)]
-        if self.first_seed:
-            words += ["--first-seed", str(self.first_seed)]
-        if out is not None:
-            words += ["--out", str(out)]
-        return shlex.join(words)
+        options = [
+            ("--graph", self.graph),
+            *(("--world", world) for world in self.worlds),
+            *(("--learner", learner) for learner in self.learners),
+            ("--horizon", self.horizon),
+            ("--seeds", self.seeds),
+            ("--first-seed", self.first_seed or None),
+            ("--out", out),
+        ]
+        words = [str(word) for option in options if option[1] is not None for word in option]
+        return shlex.join(["allworlds", "race", *words])
 
 
 @dataclass(frozen=True, repr=False)
@@ -176,8 +176,7 @@ class RaceResult:
             "report": None if self.report is None else str(self.report),
             "timing": {"jobs": self.jobs, "seconds": self.seconds},
         }
-        plain: dict[str, Any] = plain_data(data)
-        return plain
+        return dict(plain_data(data))
 
 
 def full_race() -> dict[str, Any]:
@@ -216,8 +215,6 @@ def run_race(
         check_drawing()
     folder = open_run(out, jobs)
     listener.on_notice(describe_graph(race.graph, plan.cache.cover(race.graph)))
-    if (sentence := _what_is_replaced(plan, folder)) is not None:
-        listener.on_notice(sentence)
     ended = run_plan(plan, folder, jobs, cluster, replace=True, listener=listener)
     if ended.failed:
         with Store(folder, read_only=True) as store:
@@ -302,16 +299,3 @@ def _runs(world: str, learner: str, cells: list[FinishedCell]) -> Runs:
         regret_bound=np.array(bounds) if len(bounds) == len(cells) else None,
         seconds=np.array([one.record.seconds or np.nan for one in cells]),
     )
-
-
-def _what_is_replaced(plan: RunPlan, folder: Path) -> str | None:
-    """A sentence if the folder holds the report or result of another race, which this one will write over."""
-    page = folder / "report.html"
-    try:
-        old = read_description(folder)
-    except InvalidParameter:
-        return f"replaces '{page}', the report of another race" if page.exists() else None
-    if old["hash"] == plan.hash or "race" not in old:
-        return None
-    what = "report" if page.exists() else "result"
-    return f"replaces the {what} of another race (graph {old['race']['graph']}) in '{folder}'"
