@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from operator import attrgetter
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from allworlds.cli.terminal import EXAMPLE, AsJson, print_json, print_rows
+from allworlds.cli.terminal import EXAMPLE, NARROW, AsJson, print_json, print_rows
+
+if TYPE_CHECKING:
+    from allworlds.foundation.specs import Recipe
 
 NARROW_FOR_GRAPHS = 190
 
@@ -17,37 +21,41 @@ def learners(as_json: AsJson = False) -> None:
     """List the learners: the world each is made for, its graphs, what it must be told, what is proved."""
     from allworlds.learners.by_name import LEARNERS
 
-    fields = ("name", "world", "graphs", "told", "bound")
-    if as_json:
-        print_json(*({name: getattr(one, name) for name in (*fields, "rival")} for one in LEARNERS.values()))
-    else:
-        titles = ("learner", "made for", "graphs", "must be told", "bound")
-        print_rows(titles, map(attrgetter(*fields), LEARNERS.values()))
+    titles = {"name": "learner", "world": "made for", "graphs": "graphs", "told": "must be told", "bound": "bound"}
+    _list(LEARNERS, titles, (*titles, "rival"), as_json=as_json)
 
 
 def worlds(as_json: AsJson = False) -> None:
     """List the worlds, each with an example of how it is written."""
     from allworlds.worlds.by_name import WORLDS
 
-    fields = ("name", "line", "example")
-    if as_json:
-        rows = ({name: getattr(one, name) for name in fields} | {"options": [*one.takes]} for one in WORLDS.values())
-        print_json(*rows)
-    else:
-        print_rows(("world", "what it is", EXAMPLE), map(attrgetter(*fields), WORLDS.values()))
+    titles = {"name": "world", "line": "what it is", "example": EXAMPLE}
+    _list(WORLDS, titles, (*titles, "takes"), as_json=as_json)
 
 
 def graphs(as_json: AsJson = False) -> None:
     """List the graphs, each with its form and an example; file:PATH reads a file."""
     from allworlds.graphs.by_name import GRAPHS
 
-    fields = ("name", "form", "line", "example")
-    if as_json:
-        rows = ({name: getattr(one, name) for name in fields} | {"options": [*one.takes]} for one in GRAPHS.values())
-        print_json(*rows)
-    else:
-        listed = map(attrgetter(*fields[1:]), GRAPHS.values())
-        print_rows(("graph", "what it is", EXAMPLE), listed, narrow=NARROW_FOR_GRAPHS)
+    titles = {"form": "graph", "line": "what it is", "example": EXAMPLE}
+    _list(GRAPHS, titles, ("name", *titles, "takes"), as_json=as_json, narrow=NARROW_FOR_GRAPHS)
+
+
+def _list(
+    recipes: Mapping[str, Recipe],
+    titles: Mapping[str, str],
+    fields: Sequence[str],
+    *,
+    as_json: bool,
+    narrow: int = NARROW,
+) -> None:
+    """The ``titles`` of all recipes as a table, or their ``fields`` as JSON."""
+    if not as_json:
+        print_rows(list(titles.values()), map(attrgetter(*titles), recipes.values()), narrow)
+        return
+    for recipe in recipes.values():
+        row = {name: getattr(recipe, name) for name in fields if name != "takes"}
+        print_json(row | ({"options": list(recipe.takes)} if "takes" in fields else {}))
 
 
 def figure(

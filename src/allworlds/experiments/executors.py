@@ -128,13 +128,16 @@ class Cluster:
     goal = 1.5  # so that most bundles hold a second or more
 
     def __init__(self, address: str, base: Path, jobs: int | None = None) -> None:
+        import_extra("distributed", "cluster", "a cluster needs")
+        import distributed
+
         self.address, self._base = address, str(base)
         self._done: queue.SimpleQueue[Returned] = queue.SimpleQueue()
         self._fatal: str | None = None
         self._notice: OnNotice = lambda sentence: None
         self._counted = (-1e9, 1)
         self._own: Any = None
-        self._distributed = import_extra("distributed", "cluster", "a cluster needs")
+        self._distributed: Any = distributed
         for name in ("batched", "client", "comm", "core"):  # what goes wrong is said in a sentence, not in a log
             logging.getLogger(f"distributed.{name}").setLevel(logging.CRITICAL)
         if address != LOCAL and not ADDRESS.fullmatch(address):

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from allworlds.analysis.comparison import student_quantile
+from allworlds.analysis.panels import Curve
 from allworlds.analysis.theory_lines import TheoryLine
 from allworlds.foundation.errors import InvalidParameter
 from allworlds.reporting.canvas import OURS, EndLabel, Style, blank, house_style, label_ends, learner_styles
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Floats = NDArray[np.float64]
-Curve = tuple[NDArray[np.int64], Floats]
-"""Recorded rounds (R,), and the values of all seeds there, (S, R)."""
 WIDE = 10.0
 """Inches, of every figure of a page: equal widths give letters of equal size."""
 ZOOM = 1000
