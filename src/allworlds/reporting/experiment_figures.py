@@ -87,17 +87,20 @@ def growth(ax: Axes, panel: Panel, styles: Mapping[str, Style]) -> Axes:
 
 
 def slopes_beside(ax: Axes, panel: Panel, styles: Mapping[str, Style]) -> Axes:
-    """Each line's slope with its interval, the theory's as a vertical line; hollow: without taking the excess."""
+    """Each line's slope with its interval under its name, the theory's as a vertical line; hollow: of the mean itself."""
     places = np.arange(len(panel.lines))[::-1]
     for place, line in zip(places, panel.lines, strict=True):
         raised = 0.14 if line.raw is not None else 0.0
         _interval_mark(ax, line.slope, place + raised, styles[line.name].colour, hollow=False)
         _interval_mark(ax, line.raw, place - raised, styles[line.name].colour, hollow=True)
+        look: dict[str, Any] = {"fontsize": 9, "va": "center", "fontweight": "bold" if place == places[0] else "normal"}
+        look |= {"bbox": {"facecolor": "white", "linewidth": 0, "pad": 1.0}, "transform": ax.get_yaxis_transform()}
+        ax.text(0.02, place + 0.36, line.name, **look)
     for theory in dict.fromkeys(line.theory for line in panel.lines if line.theory is not None):
         ax.axvline(theory, color=THEORY, linestyle=(0, (1.2, 1.6)), linewidth=1.4)
     ax.margins(x=0.12)
     ax.locator_params(axis="x", nbins=5)
-    return _rows(ax, [line.name for line in panel.lines])
+    return _rows(ax, [""] * len(panel.lines))
 
 
 def values_by_name(ax: Axes, panel: Panel, styles: Mapping[str, Style]) -> Axes:
@@ -139,15 +142,9 @@ def _growth_figure(summary: ExperimentSummary, panel: Panel, styles: Mapping[str
     excess = f", excess over {summary.letter} = 0" if panel.of_excess else ""
     left.set_xlabel(f"{summary.axis}, log scale")
     left.set_ylabel(f"{summary.measured}{excess} (mean, 95 % interval)")
-    right.set_yticks(right.get_yticks(), [""] * len(panel.lines))  # the names stand between the two
     right.set_xlabel(
         "slope (95 % interval)" if panel.kind == "power" else f"more for each doubling of {summary.letter}"
     )
-    across = right.get_yaxis_transform()
-    for place, line in zip(np.arange(len(panel.lines))[::-1], panel.lines, strict=True):
-        weight = "bold" if line is panel.lines[0] else "normal"
-        look: dict[str, Any] = {"fontsize": 9, "va": "center", "fontweight": weight, "transform": across}
-        right.text(0.02, place + 0.36, line.name, bbox={"facecolor": "white", "linewidth": 0, "pad": 1.0}, **look)
     return figure
 
 

@@ -194,18 +194,11 @@ def _arm_places(cover: CliqueCover, centres: NDArray[np.float64], radii: NDArray
 def _write_names(ax: Axes, places: NDArray[np.float64], names: list[str], spot: float) -> None:
     """Short names on the arms, longer ones below them."""
     short = max(len(name) for name in names) <= NAME_LENGTH and spot >= 8.0
-    for name, (x, y) in zip(names, places.tolist(), strict=True):
-        if short:
-            ax.text(x, y, name, color="white", ha="center", va="center", fontsize=min(8.0, 0.55 * spot), zorder=5)
-        else:
-            below: dict[str, Any] = {
-                "textcoords": "offset points",
-                "ha": "center",
-                "va": "top",
-                "fontsize": 6.0,
-                "zorder": 5,
-            }
-            ax.annotate(name, (x, y), xytext=(0.0, -0.55 * spot), color="#222222", **below)
+    look: dict[str, Any] = {"color": "#222222", "va": "top", "fontsize": 6.0, "xytext": (0.0, -0.55 * spot)}
+    if short:
+        look = {"color": "white", "va": "center", "fontsize": min(8.0, 0.55 * spot), "xytext": (0.0, 0.0)}
+    for name, place in zip(names, places.tolist(), strict=True):
+        ax.annotate(name, place, textcoords="offset points", ha="center", zorder=5, **look)
 
 
 def _title(cover: CliqueCover) -> str:
