@@ -87,7 +87,7 @@ def growth(ax: Axes, panel: Panel, styles: Mapping[str, Style]) -> Axes:
 
 
 def slopes_beside(ax: Axes, panel: Panel, styles: Mapping[str, Style]) -> Axes:
-    """Each line's slope with its interval under its name, the theory's as a vertical line; hollow: of the mean itself."""
+    """Each line's slope with its interval under its name, the theory's as a vertical line; hollow: of the mean."""
     places = np.arange(len(panel.lines))[::-1]
     for place, line in zip(places, panel.lines, strict=True):
         raised = 0.14 if line.raw is not None else 0.0

@@ -16,6 +16,7 @@ from allworlds.reporting.canvas import save
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+REPORT, FIGURES = "report.html", "figures"
 NEEDED = "a report needs a folder that can be written"
 
 
@@ -34,9 +35,9 @@ def save_figures(figures: Mapping[str, Figure], folder: Path) -> dict[str, str]:
     """Write each figure as SVG and PDF into ``folder/figures``; returns the SVG elements for a page, by name."""
     elements = {}
     with disk_errors(f"write to '{folder}'", NEEDED):
-        (folder / "figures").mkdir(parents=True, exist_ok=True)
+        (folder / FIGURES).mkdir(parents=True, exist_ok=True)
         for name, figure in figures.items():
-            svg, _ = (save(figure, folder / "figures" / f"{name}.{kind}") for kind in ("svg", "pdf"))
+            svg, _ = (save(figure, folder / FIGURES / f"{name}.{kind}") for kind in ("svg", "pdf"))
             elements[name] = inline_svg(svg.read_text(encoding="utf-8"))
     return elements
 
@@ -68,7 +69,7 @@ def how_to_repeat(command: str, facts: Mapping[str, str], numbers: str) -> str:
 
 def write_page(page: str, folder: Path) -> Path:
     """``folder/report.html``, written atomically; returns its path."""
-    path = folder / "report.html"
+    path = folder / REPORT
     with disk_errors(f"write to '{folder}'", NEEDED):
         write_atomic(path, page.encode())
     return path

@@ -23,6 +23,7 @@ from allworlds.foundation.checks import whole
 from allworlds.foundation.errors import InvalidParameter, RunStopped
 from allworlds.foundation.files import exclusive_lock
 from allworlds.foundation.machine import machine, same_kind, versions
+from allworlds.reporting.page import REPORT
 from allworlds.simulation import play
 
 if TYPE_CHECKING:
@@ -237,7 +238,7 @@ def _work(
 
 def _is_known(plan: RunPlan, folder: Path, *, extend: bool, replace: bool, listener: Listener) -> bool:
     """Whether the folder's description is that of this plan; raise InvalidParameter if its cells must not change."""
-    page = folder / "report.html"
+    page = folder / REPORT
     if not (folder / DESCRIPTION).exists():
         if replace and page.exists():
             listener.on_notice(f"replaces '{page}', the report of another race")

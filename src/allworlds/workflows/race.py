@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shlex
@@ -25,6 +26,7 @@ from allworlds.foundation.files import write_atomic
 from allworlds.graphs.by_name import graph_spec
 from allworlds.learners.by_name import LEARNERS
 from allworlds.reporting.canvas import check_drawing
+from allworlds.reporting.page import FIGURES, REPORT
 from allworlds.reporting.race_report import describe_graph, finding, write_race_report
 from allworlds.workflows import machine_line, plain_data
 from allworlds.workflows.experiments import RunPlan, open_run, plan_of, run_plan, stored_plan
@@ -202,6 +204,7 @@ def run_race(
 
     Every finished cell is kept in ``out``: a second call with the same options goes on where the first one stopped
     and gives the same numbers. Another race in the same folder replaces the report and plays only cells that are new.
+    A report of the same numbers is not drawn again; :func:`report_race` does that.
 
     >>> import tempfile
     >>> result = run_race("bandit:3", ["stochastic:gap=0.5"], ["ucb-n"], 100, 2, out=tempfile.mkdtemp(), report=False)
@@ -236,19 +239,30 @@ def report_race(folder: str | Path) -> RaceResult:
     if "race" not in description:
         raise InvalidParameter(f"'{folder}' holds the experiment {description['name']}; expected the folder of a race")
     check_drawing()
-    try:
-        timing = json.loads((Path(folder) / "result.json").read_text(encoding="utf-8"))["timing"]
-    except (OSError, ValueError, KeyError):  # a race that 'allworlds resume' finished has no result yet
-        timing = {"seconds": None, "jobs": None}
-    return _finish(Race(**description["race"]), stored_plan(description), Path(folder), timing, report=True)
+    timing = _read_result(Path(folder)).get("timing", {"seconds": None, "jobs": None})
+    return _finish(Race(**description["race"]), stored_plan(description), Path(folder), timing, redraw=True)
 
 
-def _finish(race: Race, plan: RunPlan, folder: Path, timing: dict[str, Any], *, report: bool) -> RaceResult:
-    summary = _summarise(race, plan, folder)
-    page = write_race_report(summary, folder) if report else None
-    result = RaceResult(race, summary, report=page, **timing)
-    write_atomic(folder / "result.json", (json.dumps(result.to_dict(), indent=1, allow_nan=False) + "\n").encode())
+def _finish(
+    race: Race, plan: RunPlan, folder: Path, timing: dict[str, Any], *, report: bool = True, redraw: bool = False
+) -> RaceResult:
+    """Compare the runs and write the result; the report only if it is not already that of the same numbers."""
+    page = folder / REPORT if report else None
+    result = RaceResult(race, _summarise(race, plan, folder), report=page, **timing)
+    data = result.to_dict()
+    same = {**_read_result(folder), "timing": None} == {**data, "timing": None}
+    if page is not None and (redraw or not (same and page.exists() and (folder / FIGURES).is_dir())):
+        write_race_report(result.summary, folder)
+    write_atomic(folder / "result.json", (json.dumps(data, indent=1, allow_nan=False) + "\n").encode())
     return result
+
+
+def _read_result(folder: Path) -> dict[str, Any]:
+    """The content of ``result.json``; empty where there is none, as after 'allworlds resume', or it is damaged."""
+    with contextlib.suppress(OSError, ValueError):
+        found = json.loads((folder / "result.json").read_text(encoding="utf-8"))
+        return found if isinstance(found, dict) else {}
+    return {}
 
 
 def _summarise(race: Race, plan: RunPlan, folder: Path) -> RaceSummary:
