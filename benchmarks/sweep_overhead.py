@@ -68,7 +68,7 @@ def measure(horizon: int, seeds: int, jobs: int, repeats: int) -> dict[str, floa
         for cell in plan.cells:
             if cell.seed_number == 0:  # compile
                 learner = plan.cache.learner(cell.graph, cell.learner, cell.horizon)
-                play(learner, plan.cache.world(cell.graph, cell.world)[0], 2)
+                play(learner, plan.cache.world(cell.graph, cell.world), 2)
         times = [(bare(plan.cells, jobs), sweep(file, jobs)) for _ in range(repeats)]
     plain, full = (min(column) for column in zip(*times, strict=True))
     cells = len(plan.cells)

@@ -176,7 +176,7 @@ def test_report_without_matplotlib_is_one_sentence(file, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.style", None)
     result = run("report", out)
     assert result.exit_code == 2
-    assert result.stderr.startswith("error: figures need matplotlib, which is not installed; install it with")
+    assert result.stderr.startswith("error: figures need matplotlib, which is not installed; try pip install")
     assert not (out / "report.html").exists()
 
 

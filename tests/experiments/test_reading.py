@@ -72,10 +72,10 @@ def test_single_cells_stand_beside_grids(tmp_path):
         (HEAD + GRID.replace("learners", "learnes"), "line 7, grid.0.learnes: there is no key 'learnes'; the nearest"),
         (
             HEAD + GRID + GRID.replace("seeds", "seed"),
-            "line 16, grid.1.seed: there is no key 'seed'; the nearest are seeds",
+            "line 16, grid.1.seed: there is no key 'seed'; the nearest is seeds",
         ),
-        ("nam = 1\n" + GRID, "line 1, nam: there is no key 'nam'; the nearest are name"),
-        (HEAD + GRID + "[report]\nex = 1\n", "line 11, report.ex: there is no key 'ex'; the nearest are x"),
+        ("nam = 1\n" + GRID, "line 1, nam: there is no key 'nam'; the nearest is name"),
+        (HEAD + GRID + "[report]\nex = 1\n", "line 11, report.ex: there is no key 'ex'; the nearest is x"),
         (HEAD + GRID.replace("[10]", "[0]"), "line 8, grid.0.horizons.0: got 0; expected greater than or equal to 1"),
         (HEAD + GRID.replace("[10]", '["ten"]'), "line 8, grid.0.horizons.0: got 'ten'; expected a valid integer"),
         (HEAD + GRID.replace("seeds = 2", "seeds = 0"), "line 9, grid.0.seeds: got 0; expected at least one"),

@@ -124,7 +124,7 @@ def test_values_by_place_fill_the_keys_in_order_and_kinds_convert():
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("bux:1", "there is no box 'bux'; the nearest are box"),
+        ("bux:1", "there is no box 'bux'; the nearest is box"),
         ("box", "'box' lacks rows; expected boxs? such as 'box:2x3'"),
         ("box:1.5", "gives rows as '1.5'; expected a whole number"),
         ("box:true", "gives rows as 'true'; expected a whole number"),

@@ -68,7 +68,7 @@ def test_a_spec_may_be_text_or_a_value():
     ("spec", "sentence"),
     [
         ("ucb", "there is no learner 'ucb'; the nearest are .*ucb-n.*; 'allworlds learners' lists all"),
-        ("ucb-n:widht=1", "there is no option of ucb-n: 'widht'; the nearest are width"),
+        ("ucb-n:widht=1", "there is no option of ucb-n: 'widht'; the nearest is width"),
         ("ucb-n:width=wide", "gives width as 'wide'; expected a number"),
         ("exp3-g:horizon=9", "there is no option of exp3-g: 'horizon'"),
         ("exp3:1", "has 1 values, but exp3 takes 0"),

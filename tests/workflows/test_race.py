@@ -15,7 +15,7 @@ from allworlds.experiments.driver import Interrupted, Listener
 from allworlds.experiments.load import read_cells
 from allworlds.foundation.errors import AllWorldsError, CellsFailed
 from allworlds.learners.by_name import LEARNERS
-from allworlds.workflows import experiments
+from allworlds.workflows import experiments, race
 from allworlds.workflows.race import Race, full_race, report_race, run_race
 from allworlds.workflows.results import read_status, verify_results, write_report
 from experiment_runs import write_file
@@ -120,6 +120,22 @@ def test_a_second_start_plays_nothing_and_says_the_same(small, monkeypatch):
     result, out = small
     monkeypatch.setattr(work, "play", refuse)
     assert without_timing(run_race(**SMALL, out=out, report=False)) == without_timing(result)
+
+
+def test_a_report_of_the_same_numbers_is_not_drawn_again_unless_asked_for_or_gone(tmp_path, monkeypatch):
+    first = run_race(**TINY, out=tmp_path)
+    drawn = []
+    monkeypatch.setattr(race, "write_race_report", lambda summary, folder: drawn.append(folder))
+    assert run_race(**TINY, out=tmp_path).report == first.report
+    assert drawn == []
+    run_race(**(TINY | {"seeds": 3}), out=tmp_path)  # other numbers
+    run_race(**(TINY | {"seeds": 3}), out=tmp_path)
+    assert drawn == [tmp_path]
+    report_race(tmp_path)
+    assert drawn == [tmp_path] * 2
+    (tmp_path / "report.html").unlink()
+    run_race(**(TINY | {"seeds": 3}), out=tmp_path)
+    assert drawn == [tmp_path] * 3
 
 
 def refuse(*arguments, **options):

@@ -69,12 +69,12 @@ def test_a_recorded_world_reads_its_file(tmp_path):
     [
         ("stochastc", "there is no world 'stochastc'; the nearest are stochastic"),
         ("stochastic:gap=2", "gap is 2"),
-        ("stochastic:gapp=0.1", "the nearest are gap"),
+        ("stochastic:gapp=0.1", "the nearest is gap"),
         ("stochastic:means=0.1/0.5", "has 2 arms; expected 6"),
         ("stochastic:noise=pink", "noise is 'pink'"),
         ("corrupted:attack=flip", "lacks budget"),
         ("corrupted:budget=10,attack=bribe", "attack is 'bribe'"),
-        ("corrupted:budget=10,gapp=1", "the nearest are gap"),
+        ("corrupted:budget=10,gapp=1", "the nearest is gap"),
         ("corrupted:budget=10,world=corrupted", "there is no world to corrupt 'corrupted'"),
         ("phases:lengths=0.5/0.5", "lacks levels"),
         (

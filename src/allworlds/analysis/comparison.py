@@ -69,6 +69,11 @@ class Estimate(NamedTuple):
     low: float | None
     high: float | None
 
+    @property
+    def reach(self) -> tuple[float, float, float]:
+        """The mean and both ends; three times the mean where there is no interval."""
+        return self.mean, self.mean if self.low is None else self.low, self.mean if self.high is None else self.high
+
 
 @dataclass(frozen=True)
 class Standing:
@@ -216,12 +221,12 @@ class RaceSummary:
     @cached_property
     def theory(self) -> Mapping[str, list[TheoryLine]]:
         """The theory lines of each world."""
-        return {name: self._theory_in(name, world) for name, world in self.worlds.items()}
-
-    def _theory_in(self, name: str, world: World) -> list[TheoryLine]:
-        runs = self.runs_in(name)
-        bounds = next((one.regret_bound for one in runs if one.learner == self.ours), None)
-        return theory_lines(self.cover, world, runs[0].rounds, None if bounds is None else bounds.mean(axis=0))
+        lines = {}
+        for name, world in self.worlds.items():
+            bounds = next((one.regret_bound for one in self.runs_in(name) if one.learner == self.ours), None)
+            so_far = None if bounds is None else bounds.mean(axis=0)
+            lines[name] = theory_lines(self.cover, world, self.runs[0].rounds, so_far)
+        return lines
 
     def runs_in(self, world: str) -> list[Runs]:
         """One world's runs."""

@@ -176,10 +176,8 @@ def _title(keys: Sequence[str], values: Sequence[Any]) -> str:
     """A name for people: labels as they are, numbers and options with what they are."""
     words = []
     for key, value in zip(keys, values, strict=True):
-        shown = f"{value:,}" if isinstance(value, int) else f"{value:g}" if isinstance(value, float) else str(value)
-        words.append(
-            shown if key in ("graph", "world", "learner") else f"{key.rpartition('.')[2].replace('_', ' ')} {shown}"
-        )
+        what = "" if key in ("graph", "world", "learner") else f"{key.rpartition('.')[2].replace('_', ' ')} "
+        words.append(f"{what}{value:{',' if isinstance(value, int) else 'g' if isinstance(value, float) else ''}}")
     return ", ".join(words)
 
 
@@ -222,14 +220,9 @@ def _line(
 def heights_of(points: Sequence[Point], *, power: bool) -> tuple[Floats, Floats, Floats, Floats]:
     """Places, means and both ends of the intervals; for a power law what has a logarithm, above the point at 0."""
     floor = next((point.mean.mean for point in points if power and point.x == 0.0), 0.0)
-    rows = []
-    for point in points:
-        mean, low, high = point.mean
-        if not power or (float(point.x) > 0.0 and mean > floor):
-            ends = (mean if low is None else low, mean if high is None else high)
-            rows.append((float(point.x), mean - floor, ends[0] - floor, ends[1] - floor))
-    x, y, low_ends, high_ends = np.array(rows, dtype=np.float64).reshape(-1, 4).T
-    return x, y, low_ends, high_ends
+    rows = np.array([(float(point.x), *point.mean.reach) for point in points]).reshape(-1, 4)
+    x, y, low, high = rows[(rows[:, 0] > 0.0) & (rows[:, 1] > floor)].T if power else rows.T
+    return x, y - floor, low - floor, high - floor
 
 
 def _missed(points: Sequence[Point], slope: Slope | None, kind: Kind) -> int | None:

@@ -11,7 +11,7 @@ know whether the points lie on a line.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -58,21 +58,11 @@ def power_slope(
     1.0
     """
     floor = 0.0 if base is None else float(base.mean())
-    positive = [float(sample.mean()) > floor for sample in samples]
-    places = np.log([at for at, keep in zip(x, positive, strict=True) if keep])
-    kept = [sample for sample, keep in zip(samples, positive, strict=True) if keep]
-    if len(kept) < least:
+    positive = [(at, sample) for at, sample in zip(x, samples, strict=True) if sample.mean() > floor]
+    if len(positive) < least:
         return None
-    means = np.array([sample.mean() for sample in kept]) - floor
-    value = float(_fit(places, np.log(means)))
-    drawn = _resampled([*kept, *([] if base is None else [base])])
-    if drawn is None:
-        return Slope(value, None, None, len(kept), len(samples) - len(kept))
-    means = drawn if base is None else drawn[:, :-1] - drawn[:, -1:]
-    whole = means[(means > 0.0).all(axis=1)]
-    trusted = len(whole) >= (1.0 - MOST_LOST) * RESAMPLES
-    low, high = _interval(value, _fit(places, np.log(whole)), kept) if trusted else (None, None)
-    return Slope(value, low, high, len(kept), len(samples) - len(kept))
+    slope = _slope(np.log([at for at, _ in positive]), [sample for _, sample in positive], np.log, base)
+    return slope._replace(left_out=len(samples) - len(positive))
 
 
 def doubling_slope(x: Sequence[float], samples: Sequence[Floats]) -> Slope | None:
@@ -82,13 +72,7 @@ def doubling_slope(x: Sequence[float], samples: Sequence[Floats]) -> Slope | Non
     >>> round(slope.value, 9)
     3.0
     """
-    if len(samples) < LEAST_POINTS:
-        return None
-    places = np.log2(x)
-    value = float(_fit(places, np.array([sample.mean() for sample in samples])))
-    drawn = _resampled(samples)
-    low, high = (None, None) if drawn is None else _interval(value, _fit(places, drawn), samples)
-    return Slope(value, low, high, len(samples), 0)
+    return None if len(samples) < LEAST_POINTS else _slope(np.log2(x), samples, np.asarray)
 
 
 def fitted(slope: Slope, x: Floats, means: Floats, *, power: bool) -> Floats:
@@ -102,20 +86,33 @@ def fitted(slope: Slope, x: Floats, means: Floats, *, power: bool) -> Floats:
     return np.exp(line) if power else line
 
 
+def _slope(
+    places: Floats, samples: Sequence[Floats], height: Callable[[Floats], Floats], base: Floats | None = None
+) -> Slope:
+    """The slope of the ``height`` of the means, less that of ``base``, with its interval where there is one."""
+    several = [*samples, np.zeros(2) if base is None else base]  # without a base, 0 is subtracted
+    means = np.array([sample.mean() for sample in several])
+    value = float(_fit(places, height(means[:-1] - means[-1])))
+    bare = Slope(value, None, None, len(samples), 0)
+    if min(sample.size for sample in several) < 2:
+        return bare
+    random = np.random.default_rng(SEED)
+    drawn = np.column_stack(
+        [one[random.integers(one.size, size=(RESAMPLES, one.size))].mean(axis=1) for one in several]
+    )
+    above = drawn[:, :-1] - drawn[:, -1:]
+    kept = above[(above > 0.0).all(axis=1)] if height is np.log else above
+    if len(kept) < (1.0 - MOST_LOST) * RESAMPLES:
+        return bare
+    low, high = _interval(value, _fit(places, height(kept)), samples)
+    return bare._replace(low=low, high=high)
+
+
 def _fit(places: Floats, heights: Floats) -> Floats:
     """Least squares; ``heights`` is (P,) or (B, P), the answer a number or (B,)."""
     centred = places - places.mean()
     slopes: Floats = heights @ centred / (centred @ centred)
     return slopes
-
-
-def _resampled(samples: Sequence[Floats]) -> Floats | None:
-    """The means of resampled seeds, (RESAMPLES, P); None where a point has a single seed."""
-    if min(sample.size for sample in samples) < 2:
-        return None
-    random = np.random.default_rng(SEED)
-    means = [sample[random.integers(sample.size, size=(RESAMPLES, sample.size))].mean(axis=1) for sample in samples]
-    return np.column_stack(means)
 
 
 def _interval(value: float, slopes: Floats, samples: Sequence[Floats]) -> tuple[float, float]:

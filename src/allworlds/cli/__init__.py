@@ -1,7 +1,7 @@
 """The command ``allworlds``: parse, call a workflow, print.
 
 Nothing heavy is imported here: ``allworlds --help`` answers without NumPy, Numba or Matplotlib. Each command
-imports its workflow when it runs.
+imports its workflow when it runs, inside :func:`error_boundary`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from allworlds.cli.cover import cover
 from allworlds.cli.experiments import experiments, report, resume, run, status, verify_results
 from allworlds.cli.listing import figure, graphs, learners, worlds
 from allworlds.cli.race import race
+from allworlds.cli.terminal import error_boundary
 from allworlds.cli.verify import verify
 
 app = typer.Typer(
@@ -31,7 +32,7 @@ COMMANDS = (
     *(learners, worlds, graphs, verify, figure),
 )
 for command in COMMANDS:
-    app.command()(command)
+    app.command()(error_boundary()(command))
 
 
 def _print_version(asked: bool) -> None:

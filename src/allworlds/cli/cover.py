@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from allworlds.cli.terminal import error_boundary
+from allworlds.cli.terminal import print_json, stop
 
 if TYPE_CHECKING:
     from allworlds.workflows.cover import CoverResult
@@ -41,26 +40,24 @@ def cover(
     The search ends with a proof, with the time limit, or with Ctrl-C; the best cover so far is printed in any case.
     allworlds race --cover DIR/cover.json plays on the cover that was written.
     """
-    with error_boundary():
-        from allworlds.workflows.cover import cover_graph
+    from allworlds.workflows.cover import cover_graph
 
-        result = cover_graph(
-            file,
-            time_limit=time_limit,
-            method=method,
-            objective=objective,
-            form=form,
-            horizon=horizon if explain else None,
-            out=out,
-            on_notice=lambda sentence: typer.echo(sentence, err=True),
-        )
-        if as_json:
-            typer.echo(json.dumps(result.to_dict(), allow_nan=False))
-        else:
-            _print_result(result)
-        if result.interrupted:
-            typer.echo("interrupted: this is the best cover until then", err=True)
-            raise typer.Exit(130)
+    result = cover_graph(
+        file,
+        time_limit=time_limit,
+        method=method,
+        objective=objective,
+        form=form,
+        horizon=horizon if explain else None,
+        out=out,
+        on_notice=lambda sentence: typer.echo(sentence, err=True),
+    )
+    if as_json:
+        print_json(result.to_dict())
+    else:
+        _print_result(result)
+    if result.interrupted:
+        stop("interrupted: this is the best cover until then", 130)
 
 
 def _print_result(result: CoverResult) -> None:
@@ -68,7 +65,7 @@ def _print_result(result: CoverResult) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from allworlds.reporting.page import counted
+    from allworlds.foundation.errors import counted
 
     screen, cover = Console(highlight=False), result.cover
     arms, edges = counted(cover.n_arms, "arm"), counted(cover.graph.n_edges, "edge")
@@ -115,6 +112,5 @@ def _reason(result: CoverResult) -> str:
     if certificate is None:
         return "bound without a certificate"
     kind = certificate.to_data()["kind"]
-    if kind == "exhausted":
-        return f"by {certificate.solver}"  # type: ignore[union-attr]
-    return {"independent arms": "by independent arms", "odd components": "by a matching"}.get(kind, f"by a {kind}")
+    named = {"independent arms": "independent arms", "odd components": "a matching"}
+    return f"by {getattr(certificate, 'solver', None) or named.get(kind, f'a {kind}')}"

@@ -2,60 +2,60 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from operator import attrgetter
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from allworlds.cli.terminal import EXAMPLE, AsJson, error_boundary, print_json, print_rows
+from allworlds.cli.terminal import EXAMPLE, NARROW, AsJson, print_json, print_rows
+
+if TYPE_CHECKING:
+    from allworlds.foundation.specs import Recipe
 
 NARROW_FOR_GRAPHS = 190
 
 
 def learners(as_json: AsJson = False) -> None:
     """List the learners: the world each is made for, its graphs, what it must be told, what is proved."""
-    with error_boundary():
-        from allworlds.learners.by_name import LEARNERS
+    from allworlds.learners.by_name import LEARNERS
 
-        fields = ("name", "world", "graphs", "told", "bound")
-        rows = [{name: getattr(entry, name) for name in fields} for entry in LEARNERS.values()]
-        if as_json:
-            rivals = [entry.rival for entry in LEARNERS.values()]
-            print_json([row | {"rival": rival} for row, rival in zip(rows, rivals, strict=True)])
-        else:
-            titles = ("learner", "made for", "graphs", "must be told", "bound")
-            print_rows(titles, [list(row.values()) for row in rows])
+    titles = {"name": "learner", "world": "made for", "graphs": "graphs", "told": "must be told", "bound": "bound"}
+    _list(LEARNERS, titles, (*titles, "rival"), as_json=as_json)
 
 
 def worlds(as_json: AsJson = False) -> None:
     """List the worlds, each with an example of how it is written."""
-    with error_boundary():
-        from allworlds.worlds.by_name import WORLDS
+    from allworlds.worlds.by_name import WORLDS
 
-        rows: list[dict[str, object]] = [
-            {"name": recipe.name, "line": recipe.line, "example": recipe.example, "options": list(recipe.takes)}
-            for recipe in WORLDS.values()
-        ]
-        if as_json:
-            print_json(rows)
-        else:
-            listed = [[str(row["name"]), str(row["line"]), str(row["example"])] for row in rows]
-            print_rows(("world", "what it is", EXAMPLE), listed)
+    titles = {"name": "world", "line": "what it is", "example": EXAMPLE}
+    _list(WORLDS, titles, (*titles, "takes"), as_json=as_json)
 
 
 def graphs(as_json: AsJson = False) -> None:
     """List the graphs, each with its form and an example; file:PATH reads a file."""
-    with error_boundary():
-        from allworlds.graphs.by_name import GRAPHS
+    from allworlds.graphs.by_name import GRAPHS
 
-        if as_json:
-            fields = ("name", "form", "line", "example")
-            rows = [{name: getattr(recipe, name) for name in fields} for recipe in GRAPHS.values()]
-            takes = [list(recipe.takes) for recipe in GRAPHS.values()]
-            print_json([row | {"options": options} for row, options in zip(rows, takes, strict=True)])
-        else:
-            listed = [[recipe.form, recipe.line, recipe.example] for recipe in GRAPHS.values()]
-            print_rows(("graph", "what it is", EXAMPLE), listed, narrow=NARROW_FOR_GRAPHS)
+    titles = {"form": "graph", "line": "what it is", "example": EXAMPLE}
+    _list(GRAPHS, titles, ("name", *titles, "takes"), as_json=as_json, narrow=NARROW_FOR_GRAPHS)
+
+
+def _list(
+    recipes: Mapping[str, Recipe],
+    titles: Mapping[str, str],
+    fields: Sequence[str],
+    *,
+    as_json: bool,
+    narrow: int = NARROW,
+) -> None:
+    """The ``titles`` of all recipes as a table, or their ``fields`` as JSON."""
+    if not as_json:
+        print_rows(list(titles.values()), map(attrgetter(*titles), recipes.values()), narrow)
+        return
+    for recipe in recipes.values():
+        row = {name: getattr(recipe, name) for name in fields if name != "takes"}
+        print_json(row | ({"options": list(recipe.takes)} if "takes" in fields else {}))
 
 
 def figure(
@@ -69,7 +69,6 @@ def figure(
 
     Figure 1 shows where the regulariser is convex: the smallest Hessian eigenvalue, zero level dashed red.
     """
-    with error_boundary():
-        from allworlds.reporting.paper_figure import draw_figure
+    from allworlds.reporting.paper_figure import draw_figure
 
-        typer.echo(draw_figure(number, out))
+    typer.echo(draw_figure(number, out))

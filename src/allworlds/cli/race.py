@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from allworlds.cli.experiments import Address, Jobs, listening
-from allworlds.cli.terminal import error_boundary
-from allworlds.foundation.errors import CellsFailed, InvalidParameter, RunStopped
+from allworlds.cli.terminal import blank_table, print_json, stop
+from allworlds.foundation.errors import CellsFailed, InvalidParameter, RunStopped, counted
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from allworlds.analysis.comparison import Estimate, Standing
+    from allworlds.analysis.comparison import Estimate, RaceSummary, Standing
     from allworlds.workflows.race import RaceResult
 
 Several = list[str] | None
@@ -62,64 +62,51 @@ def race(
     An interrupted race goes on where it stopped when it is started again with the same options; allworlds status DIR
     says how far it is, allworlds resume DIR finishes it with other threads or on a cluster.
     """
-    with error_boundary():
-        from allworlds.experiments.driver import Interrupted
-        from allworlds.workflows.race import full_race, run_race
+    from allworlds.experiments.driver import Interrupted
+    from allworlds.workflows.race import full_race, run_race
 
-        if cover is not None and graph is not None:
-            raise InvalidParameter(f"'{cover}' has a graph of its own; give --cover or --graph, not both")
-        graph = graph if cover is None else f"cover:{cover}"
-        asked = {"graph": graph, "worlds": world, "learners": learner, "horizon": horizon, "seeds": seeds}
-        chosen: dict[str, Any] = full_race() if full else {}
-        chosen |= {key: value for key, value in asked.items() if value}
-        how: dict[str, Any] = {"out": out, "jobs": jobs, "cluster": cluster, "report": report}
-        try:
-            with listening() as listener:
-                result = run_race(**chosen, first_seed=first_seed, **how, listener=listener)
-        except Interrupted as interruption:
-            typer.echo(
-                f"interrupted: {interruption.done} of {interruption.total} cells are kept in '{out}'; "
-                f"to go on, type: {_typed()}",
-                err=True,
-            )
-            raise typer.Exit(130) from None
-        except (CellsFailed, RunStopped) as error:
-            typer.echo(f"error: {error}", err=True)
-            raise typer.Exit(1) from None
-        if as_json:
-            typer.echo(json.dumps(result.to_dict(), allow_nan=False))
-        else:
-            _print_result(result)
-
-
-def _typed() -> str:
-    """The command as it was typed."""
-    return shlex.join(["allworlds", *sys.argv[1:]])
+    if cover is not None and graph is not None:
+        raise InvalidParameter(f"'{cover}' has a graph of its own; give --cover or --graph, not both")
+    graph = graph if cover is None else f"cover:{cover}"
+    asked = {"graph": graph, "worlds": world, "learners": learner, "horizon": horizon, "seeds": seeds}
+    chosen: dict[str, Any] = full_race() if full else {}
+    chosen |= {key: value for key, value in asked.items() if value}
+    how: dict[str, Any] = {"out": out, "jobs": jobs, "cluster": cluster, "report": report}
+    try:
+        with listening() as listener:
+            result = run_race(**chosen, first_seed=first_seed, **how, listener=listener)
+    except Interrupted as interruption:
+        kept = f"interrupted: {interruption.done} of {interruption.total} cells are kept in '{out}'"
+        stop(f"{kept}; to go on, type: {shlex.join(['allworlds', *sys.argv[1:]])}", 130)
+    except (CellsFailed, RunStopped) as error:
+        stop(f"error: {error}", 1)
+    if as_json:
+        print_json(result.to_dict())
+    else:
+        _print_result(result)
 
 
 def _print_result(result: RaceResult) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    from allworlds.reporting.page import counted
     from allworlds.reporting.race_report import NO_RATIO, describe_graph, finding
 
-    screen = Console(highlight=False)
+    screen, summary = Console(highlight=False), result.summary
     for spec in result.race.worlds:
         screen.print(Text(spec, style="bold"))
-        screen.print(world_table(result, spec))
-        if result.summary.standings_in(spec)[0].ratio is None:
+        screen.print(world_table(summary, spec))
+        if summary.standings_in(spec)[0].ratio is None:
             screen.print(Text(f"{NO_RATIO}\n"))
-    summary, seconds = result.summary, result.seconds
     if summary.has_ratios:
         title = "Worst ratio over worlds: mean regret over the best learner's, where it is largest"
         screen.print(Text(title, style="bold"))
-        screen.print(headline(result))
+        screen.print(headline(summary))
     elif len(summary.worlds) > 1:
         screen.print(Text(finding(summary)))
     runs = len(result.standings) * len(summary.seeds)
     played = f"{counted(runs, 'run')} of {counted(summary.horizon, 'round')}"
-    screen.print(Text(f"{played} on {describe_graph(summary.graph, summary.cover)}; {seconds:.0f} s."))
+    screen.print(Text(f"{played} on {describe_graph(summary.graph, summary.cover)}; {result.seconds:.0f} s."))
     if result.report is not None:
         screen.print(Text(f"report: {result.report}"))
 
@@ -127,45 +114,49 @@ def _print_result(result: RaceResult) -> None:
 # --- tables for the terminal ---
 
 
-def world_table(result: RaceResult, world: str) -> Table:
+def world_table(summary: RaceSummary, world: str) -> Table:
     """The learners in one world, the least regret first; a star marks the best, so that no colour is needed."""
-    rows = result.summary.standings_in(world)
-    tampered = any(row.corruption > 0.0 for row in rows)
-    names = ["regret", "95 % interval", "worst", "ratio", "rounds/s"]
-    if tampered:
-        names.insert(3, "clean")
-    table = _blank("learner", *names)
-    competing = [row.learner for row in rows if result.summary.rivals[row.learner]]
+    rows = summary.standings_in(world)
+    columns: dict[str, Callable[[Standing], str]] = {
+        "regret": lambda row: f"{row.regret.mean:,.0f}",
+        "95 % interval": lambda row: interval(row.regret),
+        "worst": lambda row: f"{row.worst:,.0f}",
+        "clean": lambda row: f"{row.clean_regret.mean:,.0f}",
+        "ratio": lambda row: ratio(row.ratio),
+        "rounds/s": lambda row: f"{row.rounds_per_second / 1000:,.0f}k",
+    }
+    if not any(row.corruption > 0.0 for row in rows):
+        del columns["clean"]
+    table = _blank("learner", *columns)
+    best = next((row for row in rows if summary.rivals[row.learner]), None)
     for row in rows:
-        best = competing[:1] == [row.learner]
-        cells = [f"{row.regret.mean:,.0f}", interval(row.regret), f"{row.worst:,.0f}"]
-        if tampered:
-            cells.append(f"{row.clean_regret.mean:,.0f}")
-        cells += [ratio(row.ratio), speed(row)]
-        name = row.learner if result.summary.rivals[row.learner] else f"({row.learner})"
-        table.add_row(f"* {name}" if best else f"  {name}", *cells, style="bold" if best else None)
+        name = f"{'* ' if row is best else '  '}{_shown(summary, row.learner)}"
+        cells = [write(row) for write in columns.values()]
+        table.add_row(name, *cells, style="bold" if row is best else None)
     return table
 
 
-def headline(result: RaceResult) -> Table:
-    """Each learner's worst ratio, the smallest first; lines that see more than the graph are in brackets."""
+def headline(summary: RaceSummary) -> Table:
+    """Each learner's worst ratio, the smallest first."""
     from allworlds.reporting.race_figures import short_titles
 
-    titles = short_titles(list(result.race.worlds))
+    titles = short_titles(list(summary.worlds))
     table = _blank("learner", "worst ratio", "in")
-    for row in result.ratios:
-        name = row.learner if row.rival else f"({row.learner})"
-        ours = row.learner == result.summary.ours
-        table.add_row(f"  {name}", ratio(row.ratio), titles.get(row.world or "", ""), style="bold" if ours else None)
+    for row in summary.ratios:
+        name, style = f"  {_shown(summary, row.learner)}", "bold" if row.learner == summary.ours else None
+        table.add_row(name, ratio(row.ratio), titles.get(row.world or "", ""), style=style)
     table.columns[2].justify = "left"
     return table
 
 
+def _shown(summary: RaceSummary, learner: str) -> str:
+    """In brackets if it sees more than the graph shows."""
+    return learner if summary.rivals[learner] else f"({learner})"
+
+
 def interval(estimate: Estimate) -> str:
     """Both ends, or a dash for a single run."""
-    if estimate.low is None or estimate.high is None:
-        return "-"
-    return f"{estimate.low:,.0f} to {estimate.high:,.0f}"
+    return "-" if estimate.low is None else f"{estimate.low:,.0f} to {estimate.high:,.0f}"
 
 
 def ratio(value: float | None) -> str:
@@ -177,21 +168,8 @@ def ratio(value: float | None) -> str:
     return "-" if value is None else f"{value:.2f}"
 
 
-def speed(row: Standing) -> str:
-    """Rounds in a second, in thousands.
-
-    >>> from types import SimpleNamespace
-    >>> speed(SimpleNamespace(rounds_per_second=123_456.0))
-    '123k'
-    """
-    return f"{row.rounds_per_second / 1000:,.0f}k"
-
-
 def _blank(first: str, *others: str) -> Table:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    table = blank_table(padding=(0, 1, 0, 0))
     table.add_column(f"  {first}", overflow="fold")
     for name in others:
         table.add_column(name, justify="right", overflow="fold")

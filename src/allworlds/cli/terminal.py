@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 import json
+import textwrap
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
 from allworlds.foundation.errors import AllWorldsError
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")]
 OnProgress = Callable[[int, int, str], None]
 NARROW = 120
 """Columns; below, a table would squeeze its cells."""
 EXAMPLE = "for example"
+
+
+def stop(sentence: str, exit_code: int) -> NoReturn:
+    """End the command with a sentence on stderr."""
+    typer.echo(sentence, err=True)
+    raise typer.Exit(exit_code) from None
 
 
 @contextmanager
@@ -28,14 +38,11 @@ def error_boundary() -> Iterator[None]:
     try:
         yield
     except AllWorldsError as error:
-        typer.echo(f"error: {error}", err=True)
-        raise typer.Exit(2) from None
+        stop(f"error: {error}", 2)
     except MemoryError as error:
-        typer.echo(f"error: not enough memory, try something smaller; {error}".rstrip("; "), err=True)
-        raise typer.Exit(2) from None
+        stop(f"error: not enough memory, try something smaller; {error}".rstrip("; "), 2)
     except KeyboardInterrupt:
-        typer.echo("interrupted before the end", err=True)
-        raise typer.Exit(130) from None
+        stop("interrupted before the end", 130)
 
 
 @contextmanager
@@ -68,14 +75,13 @@ def progress(*, hidden: bool = False, plainly: str | None = None) -> Iterator[On
 def plain_lines(things: str) -> OnProgress:
     """A callback that writes a line whenever another tenth is finished: ``36 of 360 cells, 40 s``."""
     started = time.monotonic()
-    last: int | None = None
+    last = 10
 
     def on_progress(done: int, total: int, what: str) -> None:
         nonlocal last
-        tenth = 10 * done // total
-        if last is not None and tenth > last:
+        if 10 * done // total > last:
             typer.echo(f"{done} of {total} {things}, {time.monotonic() - started:.0f} s", err=True)
-        last = tenth
+        last = 10 * done // total
 
     return on_progress
 
@@ -90,24 +96,30 @@ def duration(seconds: float) -> str:
     return f"{seconds / unit:.0f} {name}"
 
 
-def print_json(rows: Sequence[Mapping[str, object]]) -> None:
+def print_json(*rows: Mapping[str, object]) -> None:
     """Print one JSON object a line."""
     for row in rows:
-        typer.echo(json.dumps(row))
+        typer.echo(json.dumps(row, allow_nan=False))
 
 
-def print_rows(titles: Sequence[str], rows: Sequence[Sequence[str]], narrow: int = NARROW) -> None:
-    """Print a table, or a list where the screen is narrow; an example is never broken, so that it can be copied."""
+def blank_table(padding: tuple[int, ...] = (0, 1)) -> Table:
+    """A table with a line under its titles and no box; columns are added by the caller."""
     from rich.box import SIMPLE_HEAD
-    from rich.console import Console
     from rich.table import Table
+
+    return Table(box=SIMPLE_HEAD, pad_edge=False, padding=padding)  # type: ignore[arg-type]
+
+
+def print_rows(titles: Sequence[str], rows: Iterable[Sequence[str]], narrow: int = NARROW) -> None:
+    """Print a table, or a list where the screen is narrow; an example is never broken, so that it can be copied."""
+    from rich.console import Console
     from rich.text import Text
 
     screen = Console(highlight=False)
     if screen.width < narrow:
-        _print_list(screen.width, titles, rows)
+        _print_list(max(screen.width, 30), titles, rows)
         return
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
+    table = blank_table()
     for number, title in enumerate(titles):
         table.add_column(title, overflow="fold", no_wrap=number == 0 or title == EXAMPLE)
     for row in rows:
@@ -115,15 +127,13 @@ def print_rows(titles: Sequence[str], rows: Sequence[Sequence[str]], narrow: int
     screen.print(table)
 
 
-def _print_list(width: int, titles: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+def _print_list(width: int, titles: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """Each name in bold, its facts indented below, and examples on lines of their own."""
-    import textwrap
-
-    facts = [title for title in titles[1:] if title != EXAMPLE]
-    for row in rows:
-        cells = dict(zip(titles, row, strict=True))
-        typer.secho(row[0], bold=True)
-        said = [cells[title] if len(facts) == 1 else f"{title}: {cells[title]}" for title in facts]
-        typer.echo(textwrap.fill("; ".join(said), max(width, 30), initial_indent="    ", subsequent_indent="    "))
-        if EXAMPLE in cells:
-            typer.echo(f"    {cells[EXAMPLE]}")
+    for name, *cells in rows:
+        facts = dict(zip(titles[1:], cells, strict=True))
+        example = facts.pop(EXAMPLE, None)
+        said = facts.values() if len(facts) == 1 else [f"{title}: {fact}" for title, fact in facts.items()]
+        typer.secho(name, bold=True)
+        typer.echo(textwrap.fill("; ".join(said), width, initial_indent="    ", subsequent_indent="    "))
+        if example is not None:
+            typer.echo(f"    {example}")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import secrets
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from allworlds.cli.terminal import error_boundary, progress
+from allworlds.cli.terminal import blank_table, print_json, progress
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -33,36 +32,26 @@ def verify(
     Theorems A, B and C, about the sharp and the default constants, are among them, with each step of their proofs.
     Prints each statement with its left side, right side and slack. The exit code is 1 if one fails.
     """
-    with error_boundary():
-        from rich.console import Console
-        from rich.text import Text
+    from rich.console import Console
+    from rich.text import Text
 
-        from allworlds.workflows.verify import verify as verdicts
-
-        chosen = secrets.randbelow(SEEDS) if seed is None else seed
-        screen = Console(highlight=False)
-        collected: list[Verdict] = []
-        with progress(hidden=as_json and screen.is_terminal) as on_progress:
-            for verdict in verdicts(chosen, scale="quick" if quick else "full", on_progress=on_progress):
-                collected.append(verdict)
-                if as_json:
-                    typer.echo(_as_json(verdict, chosen))
-        if not as_json:
-            _print_verdicts(screen, collected)
-            screen.print(Text(_repeat(chosen, quick=quick)))
-        if not collected or not all(verdict.holds for verdict in collected):
-            raise typer.Exit(1)
-
-
-def _as_json(verdict: Verdict, seed: int) -> str:
-    """One object on one line, with the seed; a number that JSON cannot represent is null."""
     from allworlds.workflows import plain_data
+    from allworlds.workflows.verify import verify as verdicts
 
-    return json.dumps(plain_data(verdict) | {"seed": seed}, allow_nan=False)
-
-
-def _repeat(seed: int, *, quick: bool) -> str:
-    return f"seed {seed}: allworlds verify --seed {seed}{' --quick' if quick else ''} repeats this"
+    chosen = secrets.randbelow(SEEDS) if seed is None else seed
+    screen = Console(highlight=False)
+    collected: list[Verdict] = []
+    with progress(hidden=as_json and screen.is_terminal) as on_progress:
+        for verdict in verdicts(chosen, scale="quick" if quick else "full", on_progress=on_progress):
+            collected.append(verdict)
+            if as_json:
+                print_json(plain_data(verdict) | {"seed": chosen})
+    if not as_json:
+        _print_verdicts(screen, collected)
+        again = f"allworlds verify --seed {chosen}{' --quick' if quick else ''}"
+        screen.print(Text(f"seed {chosen}: {again} repeats this"))
+    if not collected or not all(verdict.holds for verdict in collected):
+        raise typer.Exit(1)
 
 
 def _print_verdicts(screen: Console, verdicts: list[Verdict]) -> None:
@@ -79,11 +68,9 @@ def _print_verdicts(screen: Console, verdicts: list[Verdict]) -> None:
 
 
 def _table(screen: Console, verdicts: list[Verdict]) -> Table:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
+    table = blank_table()
     table.add_column("statement", overflow="fold", ratio=1)
     for name in ("left", "right", "slack"):
         table.add_column(name, justify="right", no_wrap=True, min_width=9)

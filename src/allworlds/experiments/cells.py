@@ -13,10 +13,9 @@ cover and of the world, so that a change in a file of edges, cliques or losses i
 
 from __future__ import annotations
 
+import functools
 import hashlib
-import itertools
 import json
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -82,31 +81,24 @@ class SpecCache:
 
     def __init__(self, base: Path) -> None:
         self.base = base
-        self._covers: dict[str, tuple[CliqueCover, str]] = {}
-        self._worlds: dict[tuple[str, str], tuple[World, str]] = {}
-        self._learners: dict[tuple[str, str, int], Learner] = {}
+        self.cover, self.world = functools.cache(self._cover), functools.cache(self._world)
+        self.learner, self.digests = functools.cache(self._learner), functools.cache(self._digests)
 
-    def cover(self, graph: str) -> tuple[CliqueCover, str]:
-        """The cover of a graph, with its digest; ``cover:FILE`` gives the stored one."""
-        if graph not in self._covers:
-            cover = make_cover(self._placed(graph))
-            self._covers[graph] = cover, cover.digest()
-        return self._covers[graph]
+    def _cover(self, graph: str) -> CliqueCover:
+        """The cover of a graph; ``cover:FILE`` gives the stored one."""
+        return make_cover(self._placed(graph))
 
-    def world(self, graph: str, world: str) -> tuple[World, str]:
-        """The world with as many arms as the graph, with its digest."""
-        key = graph, world
-        if key not in self._worlds:
-            made = make_world(self._placed(world), self.cover(graph)[0].n_arms)
-            self._worlds[key] = made, world_digest(made)
-        return self._worlds[key]
+    def _world(self, graph: str, world: str) -> World:
+        """The world with as many arms as the graph."""
+        return make_world(self._placed(world), self.cover(graph).n_arms)
 
-    def learner(self, graph: str, learner: str, horizon: int) -> Learner:
+    def _learner(self, graph: str, learner: str, horizon: int) -> Learner:
         """The learner on the cover of the graph."""
-        key = graph, learner, horizon
-        if key not in self._learners:
-            self._learners[key] = make_learner(learner, self.cover(graph)[0], horizon)
-        return self._learners[key]
+        return make_learner(learner, self.cover(graph), horizon)
+
+    def _digests(self, graph: str, world: str) -> tuple[str, str]:
+        """Hashes of the cover and of the world."""
+        return self.cover(graph).digest(), world_digest(self.world(graph, world))
 
     def _placed(self, spec: str) -> str:
         parsed = parse_spec(spec)
@@ -131,7 +123,7 @@ def make_cells(experiment: Experiment, cache: SpecCache, *, places: bool = True)
     """
     cells: dict[str, Cell] = {}
     names: dict[tuple[Any, ...], str] = {}
-    for place, graph, world, learner, horizon, numbers in _combinations(experiment):
+    for place, graph, world, learner, horizon, numbers in experiment.combinations():
         try:
             for number in numbers:
                 cell = _make_cell(cache, graph, world, learner, horizon, number, masses=experiment.record_masses)
@@ -146,27 +138,19 @@ def make_cells(experiment: Experiment, cache: SpecCache, *, places: bool = True)
     return list(cells.values())
 
 
-def _combinations(experiment: Experiment) -> Iterator[tuple[str, Named, Named, Named, int, list[int]]]:
-    for number, grid in enumerate(experiment.grid):
-        for graph, world, horizon, learner in itertools.product(grid.graphs, grid.worlds, grid.horizons, grid.learners):
-            yield f"grid.{number}", graph, world, learner, horizon, grid.seeds
-    for number, one in enumerate(experiment.cell):
-        yield f"cell.{number}", one.graph, one.world, one.learner, one.horizon, one.seeds
-
-
 def _make_cell(
     cache: SpecCache, graph: Named, world: Named, learner: Named, horizon: int, number: int, *, masses: bool
 ) -> Cell:
-    cover, graph_digest = cache.cover(graph.spec)
-    made, digest = cache.world(graph.spec, world.spec)
+    cover, made = cache.cover(graph.spec), cache.world(graph.spec, world.spec)
     if made.longest is not None and made.longest < horizon:
         raise InvalidParameter(
             f"'{world.spec}' has {made.longest} rounds, but the horizon is {horizon}; play at most {made.longest}"
         )
     cache.learner(graph.spec, learner.spec, horizon)
     names = [graph.spec, world.spec, horizon, number]
+    digests = cache.digests(graph.spec, world.spec)
     return Cell(
-        id=_hash([CELL_FORMAT, *names, learner.spec, graph_digest, digest, *(["masses"] if masses else [])])[:20],
+        id=_hash([CELL_FORMAT, *names, learner.spec, *digests, *(["masses"] if masses else [])])[:20],
         graph=graph.spec,
         world=world.spec,
         learner=learner.spec,
@@ -179,8 +163,8 @@ def _make_cell(
         n_arms=cover.n_arms,
         n_cliques=cover.n_cliques,
         budget=made.budget,
-        graph_digest=graph_digest,
-        world_digest=digest,
+        graph_digest=digests[0],
+        world_digest=digests[1],
         record_masses=masses,
     )
 

@@ -17,13 +17,14 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn, Protocol
+from typing import Any, Protocol, TypeVar
 
 from allworlds.experiments.cells import Cell, SpecCache
-from allworlds.experiments.work import Outcome, code_version, outcome_from_elsewhere, play_cell, warm_up
-from allworlds.foundation.errors import InvalidParameter, MissingExtra, RunStopped
+from allworlds.experiments.work import Outcome, code_version, outcome_from_elsewhere, play_cell, sample, warm_up
+from allworlds.foundation.errors import InvalidParameter, RunStopped, counted, import_extra
 from allworlds.foundation.machine import machine, same_kind
 
+T = TypeVar("T")
 OnNotice = Callable[[str], None]
 Bundle = tuple[Cell, ...]
 LOCAL = "local"
@@ -79,7 +80,7 @@ class Threads:
 
     def __init__(self, jobs: int | None, cache: SpecCache) -> None:
         self.jobs = jobs or os.cpu_count() or 1
-        self.name = f"{self.jobs} thread{'s' if self.jobs > 1 else ''}"
+        self.name = counted(self.jobs, "thread")
         self._cache = cache
         self._todo: queue.SimpleQueue[Bundle | None] = queue.SimpleQueue()
         self._done: queue.SimpleQueue[Returned] = queue.SimpleQueue()
@@ -105,12 +106,7 @@ class Threads:
 
     def stop(self) -> int:
         """Drop what no thread has begun."""
-        dropped = 0
-        with contextlib.suppress(queue.Empty):
-            while True:
-                self._todo.get_nowait()
-                dropped += 1
-        return dropped
+        return len(_drain(self._todo))
 
     def close(self) -> None:
         """Let each thread end after its cell."""
@@ -132,12 +128,9 @@ class Cluster:
     goal = 1.5  # so that most bundles hold a second or more
 
     def __init__(self, address: str, base: Path, jobs: int | None = None) -> None:
-        try:
-            import distributed
-        except ImportError:
-            raise MissingExtra(
-                "a cluster needs distributed; install it with pip install 'allworlds[cluster]'"
-            ) from None
+        import_extra("distributed", "cluster", "a cluster needs")
+        import distributed
+
         self.address, self._base = address, str(base)
         self._done: queue.SimpleQueue[Returned] = queue.SimpleQueue()
         self._fatal: str | None = None
@@ -185,7 +178,7 @@ class Cluster:
             raise InvalidParameter(
                 f"the cluster at {self.address} has no worker; start some with 'dask worker {self.address}'"
             ) from None
-        samples = list({(cell.graph, cell.learner): cell.to_dict() for cell in cells}.values())
+        samples = [cell.to_dict() for cell in sample(cells)]
         workers = list(self._ask(self._client.nthreads))
         first = list({worker.rpartition(":")[0]: worker for worker in workers}.values())
         others = [worker for worker in workers if worker not in first]
@@ -225,7 +218,7 @@ class Cluster:
             if not returned:
                 raise RunStopped(self._fatal)
         if not returned and self._client.status != "running":
-            self._lose()
+            raise self._lost()
         return returned
 
     def stop(self) -> int:
@@ -251,7 +244,7 @@ class Cluster:
             self._fatal = f"a worker of {self.name} cannot run allworlds: {error}"
         except BaseException as error:
             if future.cancelled():  # by the scheduler: this class cancels nothing
-                self._fatal = self._lost()
+                self._fatal = str(self._lost())
             return Returned(bundle, [], f"{type(error).__name__}: {error}")
         return Returned(bundle, [], self._fatal)
 
@@ -259,27 +252,19 @@ class Cluster:
         try:
             return question(*arguments, **options)
         except (OSError, TimeoutError) as error:
-            self._lose(error)
+            raise self._lost(error) from None
 
-    def _lose(self, error: BaseException | None = None) -> NoReturn:
-        raise RunStopped(self._lost(error)) from None
-
-    def _lost(self, error: BaseException | None = None) -> str:
-        reason = f" ({error})" if error is not None and str(error) else ""
-        return f"the scheduler at {self.address} was lost{reason}"
+    def _lost(self, error: BaseException | str = "") -> RunStopped:
+        return RunStopped(f"the scheduler at {self.address} was lost" + (f" ({error})" if str(error) else ""))
 
 
 @contextlib.contextmanager
 def _ignoring_interrupts() -> Iterator[None]:
     """Processes started here ignore Ctrl-C: their parent handles it and ends them in order."""
-    if threading.current_thread() is not threading.main_thread():
+    with contextlib.ExitStack() as undo:
+        if threading.current_thread() is threading.main_thread():  # elsewhere it cannot be set
+            undo.callback(signal.signal, signal.SIGINT, signal.signal(signal.SIGINT, signal.SIG_IGN))
         yield
-        return
-    heard = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, heard)
 
 
 def _by_value(name: str) -> Callable[..., Any]:
@@ -293,11 +278,11 @@ def _by_value(name: str) -> Callable[..., Any]:
     return call
 
 
-def _drain(done: queue.SimpleQueue[Returned], timeout: float) -> list[Returned]:
-    returned = []
-    try:
-        returned.append(done.get(timeout=timeout))
+def _drain(pending: queue.SimpleQueue[T], timeout: float | None = None) -> list[T]:
+    """Everything in a queue; with ``timeout``, wait that many seconds for the first."""
+    found: list[T] = []
+    with contextlib.suppress(queue.Empty):
+        found.append(pending.get(block=timeout is not None, timeout=timeout))
         while True:
-            returned.append(done.get_nowait())
-    except queue.Empty:
-        return returned
+            found.append(pending.get_nowait())
+    return found

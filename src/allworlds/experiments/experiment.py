@@ -27,8 +27,10 @@ and a ``label`` to show instead; ``{spec = "...", label = "..."}`` labels a spec
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
+from itertools import product
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
@@ -82,11 +84,9 @@ def _from_table(table: dict[str, Any]) -> Spec:
             raise InvalidParameter(f"the table {table!r} names a file; expected a name, a path and at most a label")
         return parse_spec(f"{name}:{options['path']}")
     spec = Spec(name, (), options)
-    try:
+    with suppress(InvalidParameter):
         if parse_spec(str(spec)) == spec:
             return spec
-    except InvalidParameter:
-        pass
     raise InvalidParameter(f"the table {table!r} cannot be written as a spec; expected plain words, numbers and lists")
 
 
@@ -171,14 +171,20 @@ class Experiment(_Model):
     @property
     def n_cells(self) -> int:
         """How many cells are written down; one that is written twice is counted twice."""
-        grids = [len(g.graphs) * len(g.worlds) * len(g.learners) * len(g.horizons) * len(g.seeds) for g in self.grid]
-        return sum(grids) + sum(len(one.seeds) for one in self.cell)
+        return sum(len(seeds) for *_, seeds in self.combinations())
 
     @property
     def n_rounds(self) -> int:
         """How many rounds these cells have in all."""
-        grids = [len(g.graphs) * len(g.worlds) * len(g.learners) * sum(g.horizons) * len(g.seeds) for g in self.grid]
-        return sum(grids) + sum(one.horizon * len(one.seeds) for one in self.cell)
+        return sum(horizon * len(seeds) for *_, horizon, seeds in self.combinations())
+
+    def combinations(self) -> Iterator[tuple[str, Named, Named, Named, int, list[int]]]:
+        """Every graph, world, learner and horizon with its seeds, after its place in the file."""
+        for number, grid in enumerate(self.grid):
+            for graph, world, horizon, learner in product(grid.graphs, grid.worlds, grid.horizons, grid.learners):
+                yield f"grid.{number}", graph, world, learner, horizon, grid.seeds
+        for number, one in enumerate(self.cell):
+            yield f"cell.{number}", one.graph, one.world, one.learner, one.horizon, one.seeds
 
     @field_validator("name")
     @classmethod

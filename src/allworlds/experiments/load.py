@@ -21,6 +21,7 @@ Rows are in the order of the file (what an extension added comes last), then of 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -30,7 +31,7 @@ from numpy.typing import NDArray
 from allworlds.experiments.parts import MEASURES, arrow, cells_in, read_part
 from allworlds.experiments.store import CellRecord, Store
 from allworlds.experiments.work import CellRows
-from allworlds.foundation.errors import InvalidParameter, MissingExtra
+from allworlds.foundation.errors import InvalidParameter, import_extra
 from allworlds.foundation.specs import parse_spec
 
 Form = Literal["pandas", "arrow", "xarray"]
@@ -60,12 +61,15 @@ def load_results(folder: str | Path, as_: Form | None = None, *, final: bool = F
     if as_ is not None and as_ not in FORMS:
         raise InvalidParameter(f"as_ is {as_!r}; expected one of {', '.join(FORMS)}")
     table = _table(read_cells(folder), final=final)
-    if as_ == "arrow" or (as_ is None and not _has("pandas")):
+    if as_ == "arrow" or (as_ is None and find_spec("pandas") is None):
         return table
-    if not _has("pandas"):
-        raise MissingExtra("pandas is not installed; install it with pip install 'allworlds[tables]'")
+    for package in ("pandas", "xarray") if as_ == "xarray" else ("pandas",):
+        import_extra(package, "tables")
     frame = table.to_pandas()
-    return frame if as_ != "xarray" else _as_dataset(frame, final=final)
+    if as_ != "xarray":
+        return frame
+    axes = [*AXES, "horizon", "seed_number", *([] if final else ["round"])]
+    return frame.astype(dict.fromkeys(AXES, str)).set_index(axes)[list(MEASURES)].to_xarray()
 
 
 class FinishedCell(NamedTuple):
@@ -136,23 +140,7 @@ def _facts(records: Sequence[CellRecord]) -> dict[str, Any]:
 def _option(values: list[Any]) -> Any:
     """Numbers as numbers; if one of them is a word or a list, all as they are written."""
     pa = arrow()
-    numeric = all(value is None or (isinstance(value, int | float) and not isinstance(value, bool)) for value in values)
-    if numeric:
+    if all(value is None or (isinstance(value, int | float) and not isinstance(value, bool)) for value in values):
         return pa.array(values, pa.float64())
     words = ["/".join(map(str, value)) if isinstance(value, tuple) else value for value in values]
     return pa.array([None if word is None else str(word) for word in words], pa.string())
-
-
-def _as_dataset(frame: Any, *, final: bool) -> Any:
-    if not _has("xarray"):
-        raise MissingExtra("xarray is not installed; install it with pip install 'allworlds[tables]'")
-    axes = [*AXES, "horizon", "seed_number", *([] if final else ["round"])]
-    for axis in AXES:
-        frame[axis] = frame[axis].astype(str)
-    return frame.set_index(axes)[list(MEASURES)].to_xarray()
-
-
-def _has(name: str) -> bool:
-    from importlib.util import find_spec
-
-    return find_spec(name) is not None

@@ -7,6 +7,7 @@ cell stands for is kept in ``cells.sqlite``.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from allworlds.experiments.work import CellRows, Outcome, code_version
-from allworlds.foundation.errors import MissingExtra
+from allworlds.foundation.errors import import_extra
 from allworlds.foundation.files import write_atomic
 
 if TYPE_CHECKING:
@@ -29,18 +30,12 @@ SUFFIX = ".parquet"
 
 def arrow() -> Any:
     """The module pyarrow, or an error that says how to install it."""
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError:
-        raise MissingExtra(
-            "results are kept in Parquet files; install pyarrow with pip install 'allworlds[experiments]'"
-        ) from None
-    return pyarrow
+    import_extra("pyarrow.parquet", "experiments", "results are kept in Parquet files, which need")
+    return import_extra("pyarrow", "experiments")
 
 
-def write_part(folder: Path, outcomes: Sequence[Outcome]) -> tuple[str, dict[str, str]]:
-    """Write the rows of finished cells as one part; returns its name and each cell's checksum."""
+def write_part(folder: Path, outcomes: Sequence[Outcome]) -> str:
+    """Write the rows of finished cells as one part; returns its name."""
     pa = arrow()
     done = {outcome.cell.id: outcome.rows for outcome in outcomes if outcome.rows is not None}
     sizes = [rows.rounds.size for rows in done.values()]
@@ -64,19 +59,16 @@ def write_part(folder: Path, outcomes: Sequence[Outcome]) -> tuple[str, dict[str
     content = sink.getvalue().to_pybytes()
     name = _name(content)
     write_atomic(folder / name, content)
-    return name, {cell: rows.checksum(cell) for cell, rows in done.items()}
+    return name
 
 
 def read_part(path: Path) -> pa.Table | None:
     """The rows of a part; None where it is missing or its bytes are not those that its name promises."""
-    try:
-        content = path.read_bytes()
-    except OSError:
-        return None
-    if _name(content) != path.name:
-        return None
-    pa = arrow()
-    return pa.parquet.read_table(pa.BufferReader(content))
+    with contextlib.suppress(OSError):
+        if _name(content := path.read_bytes()) == path.name:
+            pa = arrow()
+            return pa.parquet.read_table(pa.BufferReader(content))
+    return None
 
 
 def trouble_with(path: Path) -> str | None:

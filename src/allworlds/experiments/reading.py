@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from allworlds.foundation.errors import InvalidParameter, MissingExtra
+from allworlds.foundation.errors import InvalidParameter, import_extra
 from allworlds.foundation.specs import NAME, check_known
 
 if TYPE_CHECKING:
@@ -68,17 +68,12 @@ def read_experiment(name: str | Path, changes: Sequence[str] = ()) -> tuple[Expe
 
 def as_experiment(data: Any, name: str, text: str = "") -> Experiment:
     """Plain data as an experiment; ``name`` and ``text`` are for error messages."""
-    try:
-        from pydantic import ValidationError
+    errors = import_extra("pydantic", "experiments", "experiments and races need")
+    from allworlds.experiments.experiment import Experiment
 
-        from allworlds.experiments.experiment import Experiment
-    except ImportError:
-        raise MissingExtra(
-            "experiments and races need pydantic and pyarrow; install them with pip install 'allworlds[experiments]'"
-        ) from None
     try:
         return Experiment.model_validate(data)
-    except ValidationError as error:
+    except errors.ValidationError as error:
         raise InvalidParameter(f"{name}, {_sentence(error, text)}") from None
 
 
@@ -121,33 +116,24 @@ def _apply(data: dict[str, Any], change: str) -> None:
             f"--set {change!r}: {written!r} is not a TOML value; numbers and [lists] are written plainly, text in "
             f"quotes, such as --set 'name=\"mine\"'"
         ) from None
-    places: list[Any] = [data]
-    *outer, last = keys
-    for key in outer:
-        places = [inner for place in places for inner in _inside(place, key, change)]
-    for place in places:
-        if isinstance(place, list) and last.isdecimal():
-            _inside(place, last, change)  # raises unless there is such a member
-            place[int(last)] = value
-            continue
-        for member in place if isinstance(place, list) else [place]:
-            _table(member, change)[last] = value
+    _set(data, keys, value, change)
 
 
-def _inside(place: Any, key: str, change: str) -> Iterable[Any]:
-    if isinstance(place, list):
-        if not key.isdecimal():
-            return [inner for member in place for inner in _inside(member, key, change)]
-        if int(key) >= len(place):
-            raise InvalidParameter(f"--set {change!r}: there is no number {key}; there are {len(place)}, from 0")
-        return [place[int(key)]]
-    return [_table(place, change).setdefault(key, {})]
-
-
-def _table(place: Any, change: str) -> dict[str, Any]:
-    if not isinstance(place, dict):
+def _set(place: Any, keys: Sequence[str], value: Any, change: str) -> None:
+    key, *rest = keys
+    if isinstance(place, list) and not key.isdecimal():
+        for member in place:
+            _set(member, keys, value, change)
+        return
+    if isinstance(place, list) and int(key) >= len(place):
+        raise InvalidParameter(f"--set {change!r}: there is no number {key}; there are {len(place)}, from 0")
+    if not isinstance(place, list | dict):
         raise InvalidParameter(f"--set {change!r}: {place!r} has no keys; expected the name of a table or of a list")
-    return place
+    at: Any = int(key) if isinstance(place, list) else key
+    if not rest:
+        place[at] = value
+    else:
+        _set(place[at] if isinstance(place, list) else place.setdefault(key, {}), rest, value, change)
 
 
 # --- sentences ------------------------------------------------------------------------------------------
@@ -155,13 +141,11 @@ def _table(place: Any, change: str) -> dict[str, Any]:
 
 def _sentence(error: ValidationError, text: str) -> str:
     """The first mistake with its place, a wrong key before what is missing for it; how many more there are."""
-    mistakes = sorted(error.errors(include_url=False), key=lambda one: one["type"] != "extra_forbidden")
-    first = mistakes[0]
-    place = first["loc"]
-    line = _line_of(text, place)
-    where = "the file" if not place else ".".join(str(part) for part in place)
-    said = f"{f'line {line}, ' if line else ''}{where}: {_what(first)}"
-    return said if len(mistakes) == 1 else f"{said} (and {len(mistakes) - 1} more)"
+    first, *others = sorted(error.errors(include_url=False), key=lambda one: one["type"] != "extra_forbidden")
+    line = _line_of(text, first["loc"])
+    where = ".".join(map(str, first["loc"])) or "the file"
+    more = f" (and {len(others)} more)" if others else ""
+    return f"{f'line {line}, ' if line else ''}{where}: {_what(first)}{more}"
 
 
 def _what(mistake: ErrorDetails) -> str:
@@ -173,11 +157,11 @@ def _what(mistake: ErrorDetails) -> str:
             return str(error)
     if mistake["type"] == "missing":
         return "this key is missing"
-    if mistake["type"] == "too_short":
-        return f"got {mistake['input']!r}; expected at least one"
     if mistake["type"] == "value_error":
         return str(mistake["ctx"]["error"])
     expected = mistake["msg"][0].lower() + mistake["msg"][1:]
+    if mistake["type"] == "too_short":
+        expected = "expected at least one"
     return f"got {mistake['input']!r}; {expected.replace('input should be', 'expected')}"
 
 
@@ -195,9 +179,9 @@ def _line_of(text: str, place: Place) -> int | None:
     >>> _line_of('name = "a"\\n[[grid]]\\nseeds = 1\\n[[grid]]\\nseed = 2', ("grid", 1, "seed"))
     5
     """
-    keys = [part for part in place if isinstance(part, str)]
+    keys = [part for part in place if isinstance(part, str)][:2]
     number = next((part for part in place if isinstance(part, int)), 0)
-    table, key = ("", keys[0]) if len(keys) == 1 else (keys[0], keys[1]) if keys else ("", "")
+    table, key = ["", "", *keys][-2:]
     current, seen = "", -1
     for line, content in enumerate(text.splitlines(), start=1):
         if header := re.match(r"\s*\[\[?\s*([\w.-]+)\s*\]", content):

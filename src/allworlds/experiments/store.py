@@ -13,12 +13,13 @@ so none gets stuck.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -33,8 +34,8 @@ from allworlds.experiments.parts import (
     written_by_us,
 )
 from allworlds.experiments.work import Outcome
-from allworlds.foundation.errors import InvalidParameter, RunStopped
-from allworlds.foundation.files import open_folder, write_atomic
+from allworlds.foundation.errors import InvalidParameter, RunStopped, counted
+from allworlds.foundation.files import disk_errors, open_folder, write_atomic
 from allworlds.foundation.machine import machine, versions
 
 FOLDER_FORMAT = 1
@@ -82,6 +83,8 @@ class Store:
                 f"'{self.folder}' holds no results; expected a folder made by 'allworlds run' or 'allworlds race'"
             )
         self._read_only = read_only
+        attempt = f"{'read' if read_only else 'write to'} '{self.folder}'"
+        self._disk_errors = partial(disk_errors, attempt, error=RunStopped)
         with self._disk_errors():
             self._base = self._connect()
 
@@ -124,8 +127,8 @@ class Store:
         good = [o for o in outcomes if o.error is None]
         bad = [(o.attempts, o.error, o.cell.id) for o in outcomes if o.error is not None]
         with self._disk_errors():
-            part, checksums = write_part(self.parts, good) if good else ("", {})
-            done = [(o.attempts, o.seconds, checksums[o.cell.id], part, o.cell.id) for o in good]
+            part = write_part(self.parts, good) if good else ""
+            done = [(o.attempts, o.seconds, o.checksum, part, o.cell.id) for o in good]
             with self._base:
                 self._base.executemany(
                     "UPDATE cells SET state = 'done', attempts = attempts + ?, error = NULL, seconds = ?, "
@@ -145,16 +148,13 @@ class Store:
     def mend(self) -> list[str]:
         """Compare table and parts; cells whose part is damaged or missing will be done again. Returns notices."""
         notices = []
-        used: dict[str, int] = {}
-        for record in self.records(unasked=True):
-            if record.part:
-                used[record.part] = used.get(record.part, 0) + 1
+        used = Counter(record.part for record in self.records(unasked=True) if record.part)
         for part, count in used.items():
             with self._disk_errors():
                 trouble = trouble_with(self.parts / part)
             if trouble is None:
                 continue
-            notices.append(f"part {part} is {trouble}: {_cells(count)} will be done again")
+            notices.append(f"part {part} is {trouble}: {counted(count, 'cell')} will be done again")
             with self._disk_errors(), self._base:
                 self._base.execute(
                     "UPDATE cells SET state = 'waiting', checksum = NULL, part = NULL WHERE part = ?", (part,)
@@ -187,7 +187,7 @@ class Store:
                 "WHERE id = ?",
                 [(checksum, path.name, cell) for cell, checksum in fresh.items()],
             )
-        return [f"part {path.name} was finished but not yet noted: {_cells(len(fresh))} taken over"]
+        return [f"part {path.name} was finished but not yet noted: {counted(len(fresh), 'cell')} taken over"]
 
     def note_start(self, on_what: str) -> None:
         """Record when, where and with what this start runs."""
@@ -238,39 +238,23 @@ class Store:
             return self._connect()
         return base
 
-    @contextlib.contextmanager
-    def _disk_errors(self) -> Iterator[None]:
-        """Raise errors of the disk as :class:`RunStopped`."""
-        try:
-            yield
-        except (OSError, sqlite3.Error) as error:
-            reason = getattr(error, "strerror", None) or str(error)
-            verb = "read" if self._read_only else "write to"
-            raise RunStopped(f"cannot {verb} '{self.folder}': {reason}") from None
-
 
 def read_description(folder: str | Path) -> dict[str, Any]:
     """The content of ``experiment.json``; raise InvalidParameter if there is none."""
     path = Path(folder) / DESCRIPTION
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-        if data["format"] != FOLDER_FORMAT:
-            raise InvalidParameter(f"'{path}' has format {data['format']}; this version reads {FOLDER_FORMAT}")
+        data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        found = data["format"]
     except (OSError, ValueError, KeyError, TypeError) as error:
-        if isinstance(error, InvalidParameter):
-            raise
         reason = getattr(error, "strerror", None) or "it is damaged"
         raise InvalidParameter(
             f"'{folder}' holds no experiment ({DESCRIPTION}: {reason}); expected a folder made by 'allworlds run'"
         ) from None
-    assert isinstance(data, dict)
+    if found != FOLDER_FORMAT:
+        raise InvalidParameter(f"'{path}' has format {found}; this version reads {FOLDER_FORMAT}")
     return data
 
 
 def new_folder(out: str | Path) -> Path:
     """The folder of a run, made if need be and proved to be writable."""
     return open_folder(out, "parts")
-
-
-def _cells(count: int) -> str:
-    return "1 cell" if count == 1 else f"{count} cells"

@@ -72,7 +72,7 @@ def play_cell(cell: Cell, cache: SpecCache) -> Outcome:
     try:
         _check_same(cell, cache)
         learner = cache.learner(cell.graph, cell.learner, cell.horizon)
-        trace = play(learner, cache.world(cell.graph, cell.world)[0], cell.horizon, cell.seed)
+        trace = play(learner, cache.world(cell.graph, cell.world), cell.horizon, cell.seed)
     except Exception as error:
         where = "".join(traceback.format_exception(error)[-LINES:])
         return Outcome(cell, None, 0.0, f"{type(error).__name__}: {error}\n{where}")
@@ -83,24 +83,24 @@ def play_cell(cell: Cell, cache: SpecCache) -> Outcome:
 
 def _check_same(cell: Cell, cache: SpecCache) -> None:
     """Raise unless graph and world are those the cell was made from; a file on another machine may differ."""
-    for spec, found, expected in (
-        (cell.graph, cache.cover(cell.graph)[1], cell.graph_digest),
-        (cell.world, cache.world(cell.graph, cell.world)[1], cell.world_digest),
-    ):
-        if found != expected:
+    expected = cell.graph_digest, cell.world_digest
+    found = cache.digests(cell.graph, cell.world)
+    for spec, now, before in zip((cell.graph, cell.world), found, expected, strict=True):
+        if now != before:
             raise InvalidParameter(f"'{spec}' is not what it was when the experiment began; put the old file back")
 
 
 def warm_up(cells: Iterable[Cell], cache: SpecCache) -> None:
     """Compile what these cells need, one learner after the other; errors are left to the cells."""
-    seen = set()
-    for cell in cells:
-        key = cell.graph, cell.learner
-        if key not in seen:
-            seen.add(key)
-            with contextlib.suppress(Exception):
-                world, _ = cache.world(cell.graph, cell.world)
-                play(cache.learner(cell.graph, cell.learner, cell.horizon), world, min(2, cell.horizon), 0)
+    for cell in sample(cells):
+        with contextlib.suppress(Exception):
+            world = cache.world(cell.graph, cell.world)
+            play(cache.learner(cell.graph, cell.learner, cell.horizon), world, min(2, cell.horizon), 0)
+
+
+def sample(cells: Iterable[Cell]) -> list[Cell]:
+    """One cell for each learner on each graph: what must be compiled, and how fast it is."""
+    return list({(cell.graph, cell.learner): cell for cell in cells}.values())
 
 
 def code_version() -> str:

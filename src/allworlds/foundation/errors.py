@@ -7,6 +7,9 @@ value also derive from :class:`ValueError`, as Python users expect.
 
 from __future__ import annotations
 
+import importlib
+from typing import Any
+
 
 class AllWorldsError(Exception):
     """The base of every error raised by this package."""
@@ -50,3 +53,22 @@ class CellsFailed(AllWorldsError):
 
 class RunStopped(AllWorldsError):
     """A run that had to stop early, such as on a full disk; finished cells are kept, and it can be resumed."""
+
+
+def import_extra(module: str, extra: str, who_needs: str = "") -> Any:
+    """The optional ``module``; raise :class:`MissingExtra`, such as "figures need matplotlib ...", without it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        package = module.partition(".")[0]
+        missing = f"{who_needs} {package}, which is not installed" if who_needs else f"{package} is not installed"
+        raise MissingExtra(f'{missing}; try pip install "allworlds[{extra}]"') from None
+
+
+def counted(number: int, thing: str) -> str:
+    """A number and its noun, for messages.
+
+    >>> counted(1, "world"), counted(1200, "run")
+    ('1 world', '1,200 runs')
+    """
+    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"

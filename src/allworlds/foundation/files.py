@@ -6,25 +6,30 @@ import contextlib
 import os
 import secrets
 import sqlite3
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from allworlds.foundation.errors import InvalidParameter
+from allworlds.foundation.errors import AllWorldsError, InvalidParameter
+
+
+@contextlib.contextmanager
+def disk_errors(attempt: str, advice: str = "", error: type[AllWorldsError] = InvalidParameter) -> Iterator[None]:
+    """Raise an error of the disk or of SQLite as ``cannot <attempt>: <reason>; <advice>``."""
+    try:
+        yield
+    except (OSError, sqlite3.Error) as problem:
+        reason = getattr(problem, "strerror", None) or str(problem)
+        raise error("; ".join(filter(None, (f"cannot {attempt}: {reason}", advice)))) from None
 
 
 def open_folder(out: str | Path, inner: str = "") -> Path:
     """Create the folder ``out`` with ``inner`` inside, and check that files can be written there."""
     folder = Path(out)
-    probe = folder / inner / f".probe-{os.getpid()}"
-    try:
-        probe.parent.mkdir(parents=True, exist_ok=True)
-        probe.write_bytes(b"x")
-        probe.unlink()
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            probe.unlink()
-        reason = error.strerror or str(error)
-        raise InvalidParameter(f"cannot write to '{folder}': {reason}; choose another folder") from None
+    with disk_errors(f"write to '{folder}'", "choose another folder"):
+        (folder / inner).mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder / inner) as probe:
+            probe.write(b"x")
     return folder
 
 

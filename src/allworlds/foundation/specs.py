@@ -114,21 +114,16 @@ class Registry(dict[str, Entry]):
         """
         spec = parse_spec(spec)
         recipe = self.find(spec)
-        arguments = _by_place(spec, recipe)
-        for key, value in spec.options.items():
-            if not recipe.open:
-                check_known(key, recipe.takes, f"option of {spec.name}:")
-            if key in arguments:
-                raise InvalidParameter(f"'{spec}' gives {key} by place and by key; give it once")
-            arguments[key] = value
-        missing = [key for key in recipe.needs if key not in arguments]
-        if missing:
+        arguments = _by_key(spec, recipe)
+        for key in () if recipe.open else arguments:
+            check_known(key, recipe.takes, f"option of {spec.name}:")
+        if missing := [key for key in recipe.needs if key not in arguments]:
             raise InvalidParameter(
                 f"'{spec}' lacks {' and '.join(missing)}; expected {self.what}s such as '{recipe.example}'"
             )
-        for key in arguments.keys() & recipe.takes.keys():
-            arguments[key] = _checked(spec, key, arguments[key], recipe.takes[key])
-        return recipe.make(**given, **arguments)
+        kinds = recipe.takes
+        checked = {key: _checked(spec, key, value, kinds[key]) for key, value in arguments.items() if key in kinds}
+        return recipe.make(**given, **(arguments | checked))
 
     def normal(self, spec: str | Spec) -> Spec:
         """The spec in its one spelling: values under their keys, in the order of the recipe; a path stays as it is.
@@ -141,10 +136,7 @@ class Registry(dict[str, Entry]):
         recipe = self.find(spec)
         if spec.name in PATHS:
             return spec
-        given: dict[str, Value] = _by_place(spec, recipe)
-        if given.keys() & spec.options.keys():
-            return spec  # one is given twice, for which ``build`` raises
-        given |= spec.options
+        given = _by_key(spec, recipe)
         for key, value in given.items():
             if recipe.takes.get(key) == "number" and isinstance(value, float) and value.is_integer():
                 given[key] = int(value)
@@ -202,29 +194,30 @@ def check_known(name: str, known: Iterable[str], what: str, listed: str = "") ->
     names = list(known)
     if name in names:
         return name
-    if not names:
-        raise InvalidParameter(f"there is no {what} {name!r}; it takes none")
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.0 if listed else 0.4)
-    if listed:
-        raise InvalidParameter(f"there is no {what} {name!r}; the nearest are {', '.join(near)}; '{listed}' lists all")
+    hint = f"there are {', '.join(names)}" if names else "it takes none"
     if near:
-        raise InvalidParameter(f"there is no {what} {name!r}; the nearest are {', '.join(near)}")
-    raise InvalidParameter(f"there is no {what} {name!r}; there are {', '.join(names)}")
+        hint = f"the nearest {'is' if len(near) == 1 else 'are'} {', '.join(near)}"
+    raise InvalidParameter(f"there is no {what} {name!r}; {hint}" + (f"; '{listed}' lists all" if listed else ""))
 
 
-def _by_place(spec: Spec, recipe: Recipe) -> dict[str, Any]:
-    """The values without a key, under their keys; ``2x5`` fills two places."""
+def _by_key(spec: Spec, recipe: Recipe) -> dict[str, Value]:
+    """All values under their keys; by place, ``2x5`` fills two of them."""
     places: list[Scalar] = []
     for value in spec.positional:
         places += value if isinstance(value, tuple) else [value]
-    if recipe.gathers is not None and not any(isinstance(value, tuple) for value in spec.positional):
-        return {recipe.gathers: tuple(places)} if places else {}
     free = [key for key in recipe.takes if key != recipe.gathers]
-    if len(places) > len(free):
+    if recipe.gathers is not None and not any(isinstance(value, tuple) for value in spec.positional):
+        given: dict[str, Value] = {recipe.gathers: tuple(places)} if places else {}
+    elif len(places) <= len(free):
+        given = dict(zip(free, places, strict=False))
+    else:
         raise InvalidParameter(
             f"'{spec}' has {len(places)} values, but {spec.name} takes {len(free)}; for example '{recipe.example}'"
         )
-    return dict(zip(free, places, strict=False))
+    if twice := given.keys() & spec.options.keys():
+        raise InvalidParameter(f"'{spec}' gives {' and '.join(sorted(twice))} by place and by key; give it once")
+    return given | dict(spec.options)
 
 
 def _checked(spec: Spec, key: str, value: Value, kind: Kind) -> Any:
@@ -237,8 +230,7 @@ def _checked(spec: Spec, key: str, value: Value, kind: Kind) -> Any:
         return str(value)
     elif not isinstance(value, tuple) and _fits(value, kind):
         return float(value) if kind == "number" else value
-    written = _written(value, "/")
-    raise InvalidParameter(f"'{spec}' gives {key} as {written!r}; expected {WORDS[kind]}")
+    raise InvalidParameter(f"'{spec}' gives {key} as {_written(value, '/')!r}; expected {WORDS[kind]}")
 
 
 def _fits(value: Scalar, kind: str) -> bool:

@@ -6,14 +6,17 @@ touched: no pyplot, no backend, and a reader's own matplotlibrc does not leak in
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from allworlds.foundation.errors import InvalidParameter, MissingExtra
+from allworlds.foundation.errors import InvalidParameter, import_extra
+from allworlds.foundation.files import disk_errors, write_atomic
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -53,13 +56,7 @@ def house_style() -> Iterator[None]:
     >>> with house_style():
     ...     figure = blank(4.0, 3.0)
     """
-    try:
-        import matplotlib.style
-    except ImportError as error:
-        raise MissingExtra(
-            'figures need matplotlib, which is not installed; install it with: pip install "allworlds[figures]"'
-        ) from error
-    with matplotlib.style.context(["default", STYLE]):
+    with import_extra("matplotlib.style", "figures", "figures need").context(["default", STYLE]):
         yield
 
 
@@ -90,17 +87,18 @@ def format_of(path: Path) -> str:
 
 
 def save(figure: Figure, path: Path) -> Path:
-    """Write a figure as PNG, SVG or PDF; equal figures give equal bytes, since no date goes into the file."""
-    kind = format_of(path)
+    """Write a figure as PNG, SVG or PDF; equal figures give equal bytes, since no date goes into the file.
+
+    A figure is laid out when it is saved for the first time; later files take over that layout, which takes half the
+    time.
+    """
+    kind, content = format_of(path), io.BytesIO()
     undated = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}[kind]
-    try:
-        with house_style():
-            figure.savefig(path, format=kind, metadata=undated)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise InvalidParameter(
-            f"cannot write '{path}': {reason}; name a file in a folder that exists and can be written"
-        ) from error
+    with house_style():
+        figure.savefig(content, format=kind, metadata=undated)
+    figure.set_layout_engine("none")
+    with disk_errors(f"write '{path}'", "name a file in a folder that exists and can be written"):
+        write_atomic(path, content.getvalue())
     return path
 
 
@@ -115,27 +113,23 @@ class Style(NamedTuple):
     width: float
 
 
-def learner_styles(learners: Sequence[str], ours: str, rivals: Mapping[str, bool]) -> dict[str, Style]:
-    """Ours thick and blue; who sees more than the graph grey and thin; the others by colour and dashes.
+def learner_styles(
+    learners: Sequence[str], ours: str, rivals: Mapping[str, bool] = MappingProxyType({})
+) -> dict[str, Style]:
+    """Ours thick and blue; who does not compete (see ``rivals``) grey and thin; the others by colour and dashes.
 
     Up to 24 others differ in colour or in dashes, and neighbours in the list in both.
 
-    >>> styles = learner_styles(["a", "b", "c"], "a", {"a": True, "b": True, "c": False})
+    >>> styles = learner_styles(["a", "b", "c"], "a", {"c": False})
     >>> styles["a"].colour == OURS, styles["c"].colour == BESIDE
     (True, True)
     """
-    styles = {ours: Style(OURS, "solid", 2.6)}
-    number = 0
-    for learner in learners:
-        if learner == ours:
-            continue
-        if not rivals[learner]:
-            styles[learner] = Style(BESIDE, (0, (4, 1, 1, 1, 1, 1)), 1.3)
-            continue
+    styles = {learner: Style(BESIDE, (0, (4, 1, 1, 1, 1, 1)), 1.3) for learner in learners}
+    others = [learner for learner in learners if learner != ours and rivals.get(learner, True)]
+    for number, learner in enumerate(others):
         dashes = DASHES[(number + number // len(OTHERS)) % len(DASHES)]
         styles[learner] = Style(OTHERS[number % len(OTHERS)], dashes, 1.6)
-        number += 1
-    return styles
+    return styles | {ours: Style(OURS, "solid", 2.6)}
 
 
 class EndLabel(NamedTuple):
@@ -154,43 +148,25 @@ def spread(heights: Sequence[float], gap: float = GAP, top: float = 1.0) -> list
     >>> [round(height, 2) for height in spread([1.0, 1.0], gap=0.1)]
     [0.9, 1.0]
     """
-    order = np.argsort(np.asarray(heights), kind="stable")
-    groups: list[tuple[float, int]] = []  # centre and number of names of each block
-    for height in np.asarray(heights, dtype=np.float64)[order].tolist():
-        groups.append((height, 1))
-        while len(groups) > 1 and _touch(groups[-2], groups[-1], gap):
-            (one, n), (other, m) = groups[-2:]
-            groups[-2:] = [((one * n + other * m) / (n + m), n + m)]
-        centre, n = groups[-1]
-        groups[-1] = (min(centre, top - (n - 1) * gap / 2), n)
-        while len(groups) > 1 and _touch(groups[-2], groups[-1], gap):
-            (one, n), (other, m) = groups[-2:]
-            joined = min((one * n + other * m) / (n + m), top - (n + m - 1) * gap / 2)
-            groups[-2:] = [(joined, n + m)]
-    placed = [centre + (k - (n - 1) / 2) * gap for centre, n in groups for k in range(n)]
-    for k, height in enumerate(placed):  # and none below the axes, if there is room
-        placed[k] = max(height, k * gap, placed[k - 1] + gap if k else 0.0)
-    answer = np.empty(len(placed))
-    answer[order] = placed
-    return [float(height) for height in answer]
+    order = np.argsort(heights, kind="stable")
+    steps = gap * np.arange(len(order))
+    wish = np.asarray(heights, dtype=np.float64)[order] - steps  # must not fall: the isotonic regression of the wishes
+    n = len(wish)
+    level = [max(min(wish[j : k + 1].mean() for k in range(i, n)) for j in range(i + 1)) for i in range(n)]
+    placed = np.empty(n)
+    placed[order] = np.clip(level, 0.0, max(0.0, top - gap * (n - 1))) + steps  # inside the axes, if there is room
+    return [float(height) for height in placed]
 
 
 def label_ends(ax: Axes, labels: Sequence[EndLabel]) -> None:
     """Write the names right of the axes, each with a piece of its line and a thin lead to the end of its curve."""
-    from matplotlib.transforms import blended_transform_factory
-
     if not labels:
         return
-    across = blended_transform_factory(ax.transAxes, ax.transAxes)
     data = ax.transData.transform([(ax.get_xlim()[1], label.height) for label in labels])
-    heights = ax.transAxes.inverted().transform(data)[:, 1]
-    for label, end, height in zip(labels, heights, spread([min(1.0, max(0.0, h)) for h in heights]), strict=True):
-        line: dict[str, Any] = {"color": label.style.colour, "clip_on": False, "transform": across}
-        ax.plot([1.0, 1.03], [min(1.0, max(0.0, end)), height], linewidth=0.6, alpha=0.7, **line)
+    ends = np.clip(ax.transAxes.inverted().transform(data)[:, 1], 0.0, 1.0).tolist()
+    for label, end, height in zip(labels, ends, spread(ends), strict=True):
+        line: dict[str, Any] = {"color": label.style.colour, "clip_on": False, "transform": ax.transAxes}
+        ax.plot([1.0, 1.03], [end, height], linewidth=0.6, alpha=0.7, **line)
         ax.plot([1.03, 1.10], [height, height], linewidth=label.style.width, linestyle=label.style.dashes, **line)
         weight = "bold" if label.style.width > 2.0 else "normal"
-        ax.text(1.115, height, label.text, transform=across, va="center", fontsize=9, fontweight=weight)
-
-
-def _touch(one: tuple[float, int], other: tuple[float, int], gap: float) -> bool:
-    return other[0] - one[0] < (one[1] + other[1]) * gap / 2 - 1e-12
+        ax.text(1.115, height, label.text, transform=ax.transAxes, va="center", fontsize=9, fontweight=weight)

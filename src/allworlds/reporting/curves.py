@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from allworlds.analysis.comparison import student_quantile
+from allworlds.analysis.panels import Curve
 from allworlds.analysis.theory_lines import TheoryLine
 from allworlds.foundation.errors import InvalidParameter
 from allworlds.reporting.canvas import OURS, EndLabel, Style, blank, house_style, label_ends, learner_styles
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Floats = NDArray[np.float64]
-Curve = tuple[NDArray[np.int64], Floats]
-"""Recorded rounds (R,), and the values of all seeds there, (S, R)."""
 WIDE = 10.0
 """Inches, of every figure of a page: equal widths give letters of equal size."""
 ZOOM = 1000
@@ -50,19 +49,14 @@ def plot_regret(traces: Mapping[str, Sequence[Trace]], ax: Axes | None = None, *
     if ax is None:
         with house_style():
             return plot_regret(traces, blank(7.0, 4.2).subplots(), log=log)
-    styles = learner_styles(list(traces), next(iter(traces)), dict.fromkeys(traces, True))
+    styles = learner_styles(list(traces), next(iter(traces)))
     ends = []
     for order, (name, group) in enumerate(reversed(list(traces.items()))):
-        rounds = group[0].rounds
         if any(trace.horizon != group[0].horizon for trace in group):
             raise InvalidParameter(f"the traces of {name!r} have different horizons; expected one for all")
         values = np.array([trace.pseudo_regret for trace in group])
-        mean, style = values.mean(axis=0), styles[name]
-        if len(values) > 1:
-            half = student_quantile(len(values) - 1) * values.std(axis=0, ddof=1) / math.sqrt(len(values))
-            ax.fill_between(rounds, mean - half, mean + half, color=style.colour, alpha=0.14, linewidth=0, zorder=1)
-        ax.plot(rounds, mean, color=style.colour, linestyle=style.dashes, linewidth=style.width, zorder=2 + order)
-        ends.append(EndLabel(float(mean[-1]), name, style))
+        draw_curve(ax, group[0].rounds, values, styles[name], order, interval=True)
+        ends.append(EndLabel(float(values[:, -1].mean()), name, styles[name]))
     if log:
         ax.set_xscale("log")
     ax.set_xlim(1.0 if log else 0.0, max(2.0, max(float(group[0].horizon) for group in traces.values())))
@@ -97,12 +91,12 @@ def curve_figure(
         left.set_xlabel("round")
         left.set_ylabel(f"{measured} (mean, 10–90 % band)")
         left.ticklabel_format(style="plain")
+        left.locator_params(axis="x", nbins=4)  # more labels of five digits would touch
+        ends = [EndLabel(final, name, styles[name]) for name, final in finals.items()]
         if both:
             _zoom_in(right[0], rounds, means, theory)
-        floor = 1.0 if both else -np.inf
-        ends = [EndLabel(max(final, floor), name, styles[name]) for name, final in finals.items()]
-        if both:
-            ends += [EndLabel(max(float(line.values[-1]), 1.0), line.text, THEORY_STYLES[line.kind]) for line in theory]
+            ends += [EndLabel(float(line.values[-1]), line.text, THEORY_STYLES[line.kind]) for line in theory]
+            ends = [end._replace(height=max(end.height, 1.0)) for end in ends]
         label_ends(right[0] if both else left, ends)
     return figure
 
@@ -113,29 +107,39 @@ def has_logarithms(finals: Iterable[float]) -> bool:
     return 2 * sum(large) >= len(large)
 
 
-def draw_curve(ax: Axes, rounds: NDArray[np.int64], values: Floats, style: Style, order: int = 0) -> None:
-    """The mean of the seeds, and a band from the 10th to the 90th percentile; a larger ``order`` lies above."""
+def draw_curve(
+    ax: Axes, rounds: NDArray[np.int64], values: Floats, style: Style, order: int = 0, *, interval: bool = False
+) -> None:
+    """The mean of the seeds, and a band from the 10th to the 90th percentile; a larger ``order`` lies above.
+
+    With ``interval``, the band is Student's 95 % interval of the mean.
+    """
+    mean = values.mean(axis=0)
     if len(values) > 1:
         low, high = np.quantile(values, [0.1, 0.9], axis=0)
+        if interval:
+            half = student_quantile(len(values) - 1) * values.std(axis=0, ddof=1) / math.sqrt(len(values))
+            low, high = mean - half, mean + half
         ax.fill_between(rounds, low, high, color=style.colour, alpha=0.14, linewidth=0, zorder=1)
-    mean = values.mean(axis=0)
-    ax.plot(rounds, mean, color=style.colour, linestyle=style.dashes, linewidth=style.width, zorder=2 + order)
+    _plot(ax, rounds, mean, style, zorder=2 + order)
+
+
+def _plot(ax: Axes, rounds: NDArray[np.int64], values: Floats, style: Style, **more: Any) -> None:
+    ax.plot(rounds, values, color=style.colour, linestyle=style.dashes, linewidth=style.width, **more)
 
 
 def plain_axes(ax: Axes) -> Axes:
     """A faint grid, and no box."""
     ax.grid(color="#E6E6E6", linewidth=0.6)
     ax.set_axisbelow(True)
-    for side in ("top", "right"):
-        ax.spines[side].set_visible(False)
+    ax.spines[["top", "right"]].set_visible(False)
     return ax
 
 
 def _zoom_in(ax: Axes, rounds: NDArray[np.int64], means: Mapping[str, Floats], theory: Sequence[TheoryLine]) -> None:
     """Logarithmic axes that show the last rounds, and the lines of theory."""
     for line in theory:
-        style = THEORY_STYLES[line.kind]
-        ax.plot(rounds, line.values, color=style.colour, linestyle=style.dashes, linewidth=style.width)
+        _plot(ax, rounds, line.values, THEORY_STYLES[line.kind])
     finals = [float(one[-1]) for one in (*means.values(), *(line.values for line in theory))]
     first = int(np.searchsorted(rounds, rounds[-1] / ZOOM))
     early = min(float(mean[first:].min()) for mean in means.values())

@@ -9,7 +9,8 @@ from typing import Any
 from allworlds.analysis.comparison import LEAST_REGRET
 from allworlds.analysis.panels import Line, Panel
 from allworlds.analysis.slopes import LEAST_POINTS, Slope
-from allworlds.reporting.page import between, counted, number
+from allworlds.foundation.errors import counted
+from allworlds.reporting.page import number, with_interval
 
 AXES = {"horizon": "horizon T", "n_cliques": "number of cliques K", "budget": "corruption budget C", "n_arms": "arms N"}
 LETTERS = {"horizon": "T", "n_cliques": "K", "budget": "C", "n_arms": "N"}
@@ -73,27 +74,24 @@ def answers(summary: ExperimentSummary) -> list[str]:
         return ["No cell is finished yet, so there is no answer."]
     over_all = _over_all(summary.panels) if all(p.kind in ("curves", "names") for p in summary.panels) else None
     ranked = all(panel.kind == "curves" for panel in summary.panels)
-    if over_all is not None and (ranked or _one_line_a_name(summary.panels)):
+    if over_all is not None and (ranked or _one_point_each(summary.panels)):
         return [over_all]
     return [panel_answer(summary, panel) for panel in summary.panels]
 
 
 def panel_answer(summary: ExperimentSummary, panel: Panel) -> str:
     """What one panel says, first of all about its first line."""
-    said = _said(summary, panel)
-    return f"In “{panel.name}”, {said}" if panel.name else said[0].upper() + said[1:]
-
-
-def _said(summary: ExperimentSummary, panel: Panel) -> str:
     first = panel.lines[0]
     if panel.kind == "power":
-        return _power(summary, first)
-    if panel.kind == "doubling":
-        return _doubling(summary, first)
-    if panel.kind == "curves" or all(len(line.points) == 1 for line in panel.lines):
-        return _ranks(summary, panel)
-    shown = "; ".join(f"{number(p.mean.mean)} ({between(p.mean)}) at {place_text(p.x)}" for p in first.points)
-    return f"the mean {summary.measured} of {first.name} is {shown}."
+        said = _power(summary, first)
+    elif panel.kind == "doubling":
+        said = _doubling(summary, first)
+    elif panel.kind == "curves" or _one_point_each([panel]):
+        said = _ranks(summary, panel)
+    else:
+        shown = "; ".join(f"{with_interval(point.mean)} at {place_text(point.x)}" for point in first.points)
+        said = f"the mean {summary.measured} of {first.name} is {shown}."
+    return f"In “{panel.name}”, {said}" if panel.name else said[0].upper() + said[1:]
 
 
 def slope_text(slope: Slope | None, digits: int = 2, form: str = "{} [{}]", interval: str = "{}, {}") -> str:
@@ -127,18 +125,10 @@ def verdict(slope: Slope, theory: float) -> str:
     return f"which agrees with the slope {theory:g} of theory"
 
 
-def which_slope(panel: Panel, letter: str) -> str:
-    """What slopes are fitted to, in a few words."""
-    return f"the excess over {letter} = 0" if panel.of_excess else "the mean itself"
-
-
 def _power(summary: ExperimentSummary, line: Line) -> str:
-    of = (
-        f"the excess of {line.name} over {summary.letter} = 0"
-        if line.base
-        else f"the {summary.measured} of {line.name}"
-    )
-    slope = line.slope
+    of, slope = f"the {summary.measured} of {line.name}", line.slope
+    if line.base:
+        of = f"the excess of {line.name} over {summary.letter} = 0"
     if slope is None:
         return f"{of} is positive at fewer than {LEAST_POINTS} points, so there is no slope{_raw(line)}."
     said = f"{of} grows with {summary.letter} with slope {_slope_said(slope)} on logarithmic axes"
@@ -165,8 +155,7 @@ def _bent(line: Line) -> str:
 def _raw(line: Line) -> str:
     if line.base is None or line.raw is None:
         return ""
-    at_zero = number(line.base.mean.mean)
-    return f"; without subtracting the {at_zero} at 0, the slope is {_slope_said(line.raw)}"
+    return f"; without subtracting the {number(line.base.mean.mean)} at 0, the slope is {_slope_said(line.raw)}"
 
 
 def _doubling(summary: ExperimentSummary, line: Line) -> str:
@@ -194,16 +183,12 @@ def place_text(x: float | str) -> str:
 def _ranks(summary: ExperimentSummary, panel: Panel) -> str:
     ranked = sorted(panel.lines, key=lambda line: line.points[-1].mean.mean)
     least, most = ranked[0], ranked[-1]
-    said = f"{least.name} has the least mean {summary.measured}, {_with_interval(least)}"
-    return f"{said}." if len(ranked) == 1 else f"{said}; {most.name} the most, {_with_interval(most)}."
+    said = f"{least.name} has the least mean {summary.measured}, {with_interval(least.points[-1].mean)}"
+    also = "" if most is least else f"; {most.name} the most, {with_interval(most.points[-1].mean)}"
+    return f"{said}{also}."
 
 
-def _with_interval(line: Line) -> str:
-    mean = line.points[-1].mean
-    return f"{number(mean.mean)} ({between(mean)})"
-
-
-def _one_line_a_name(panels: Sequence[Panel]) -> bool:
+def _one_point_each(panels: Sequence[Panel]) -> bool:
     return all(len(line.points) == 1 for panel in panels for line in panel.lines)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.analysis.panels import Panel, Point, heights_of
+from allworlds.analysis.panels import Panel, heights_of
 from allworlds.analysis.slopes import Slope, fitted
 from allworlds.reporting.canvas import OURS, EndLabel, Style, blank, house_style, label_ends, learner_styles
 from allworlds.reporting.curves import WIDE, curve_figure, plain_axes
@@ -87,22 +87,20 @@ def growth(ax: Axes, panel: Panel, styles: Mapping[str, Style]) -> Axes:
 
 
 def slopes_beside(ax: Axes, panel: Panel, styles: Mapping[str, Style]) -> Axes:
-    """Each line's slope with its interval, the theory's as a vertical line; hollow: without taking the excess."""
+    """Each line's slope with its interval under its name, the theory's as a vertical line; hollow: of the mean."""
     places = np.arange(len(panel.lines))[::-1]
     for place, line in zip(places, panel.lines, strict=True):
         raised = 0.14 if line.raw is not None else 0.0
         _interval_mark(ax, line.slope, place + raised, styles[line.name].colour, hollow=False)
         _interval_mark(ax, line.raw, place - raised, styles[line.name].colour, hollow=True)
+        look: dict[str, Any] = {"fontsize": 9, "va": "center", "fontweight": "bold" if place == places[0] else "normal"}
+        look |= {"bbox": {"facecolor": "white", "linewidth": 0, "pad": 1.0}, "transform": ax.get_yaxis_transform()}
+        ax.text(0.02, place + 0.36, line.name, **look)
     for theory in dict.fromkeys(line.theory for line in panel.lines if line.theory is not None):
         ax.axvline(theory, color=THEORY, linestyle=(0, (1.2, 1.6)), linewidth=1.4)
-    ax.set_yticks(places, [line.name for line in panel.lines])
-    ax.set_ylim(-0.6, len(panel.lines) - 0.4)
     ax.margins(x=0.12)
     ax.locator_params(axis="x", nbins=5)
-    plain_axes(ax)
-    ax.grid(visible=False, axis="y")
-    ax.tick_params(axis="y", length=0)
-    return ax
+    return _rows(ax, [""] * len(panel.lines))
 
 
 def values_by_name(ax: Axes, panel: Panel, styles: Mapping[str, Style]) -> Axes:
@@ -114,20 +112,25 @@ def values_by_name(ax: Axes, panel: Panel, styles: Mapping[str, Style]) -> Axes:
         style = styles[line.name]
         for point in line.points:
             place = len(names) - 1 - names.index(str(point.x)) + step * ((len(panel.lines) - 1) / 2 - number)
-            mean, low, high = _ends(point)
+            mean, low, high = point.mean.reach
             look: dict[str, Any] = {"color": OURS if alone else style.colour, "markersize": 5, "capsize": 2.5}
             look["label"] = line.name if point is line.points[0] else None
             ax.errorbar(mean, place, xerr=[[mean - low], [high - mean]], fmt="o", **look)
-    ax.set_yticks(range(len(names)), names[::-1])
-    ax.set_ylim(-0.6, len(names) - 0.4)
+    _rows(ax, names)
     for between in range(1, len(names)) if not alone else ():
         ax.axhline(between - 0.5, color="#CCCCCC", linewidth=0.8)
-    plain_axes(ax)
-    ax.grid(visible=False, axis="y")
-    ax.tick_params(axis="y", length=0)
     ax.set_xlim(left=min(0.0, ax.get_xlim()[0]))
     if not alone:
         ax.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False)
+    return ax
+
+
+def _rows(ax: Axes, names: Sequence[str]) -> Axes:
+    """A row for each name, the first on top."""
+    ax.set_yticks(range(len(names)), names[::-1])
+    ax.set_ylim(-0.6, len(names) - 0.4)
+    plain_axes(ax).grid(visible=False, axis="y")
+    ax.tick_params(axis="y", length=0)
     return ax
 
 
@@ -139,33 +142,22 @@ def _growth_figure(summary: ExperimentSummary, panel: Panel, styles: Mapping[str
     excess = f", excess over {summary.letter} = 0" if panel.of_excess else ""
     left.set_xlabel(f"{summary.axis}, log scale")
     left.set_ylabel(f"{summary.measured}{excess} (mean, 95 % interval)")
-    right.set_yticks(right.get_yticks(), [""] * len(panel.lines))  # the names stand between the two
     right.set_xlabel(
         "slope (95 % interval)" if panel.kind == "power" else f"more for each doubling of {summary.letter}"
     )
-    across = right.get_yaxis_transform()
-    for place, line in zip(np.arange(len(panel.lines))[::-1], panel.lines, strict=True):
-        weight = "bold" if line is panel.lines[0] else "normal"
-        look: dict[str, Any] = {"fontsize": 9, "va": "center", "fontweight": weight, "transform": across}
-        right.text(0.02, place + 0.36, line.name, bbox={"facecolor": "white", "linewidth": 0, "pad": 1.0}, **look)
     return figure
 
 
 def _styles(summary: ExperimentSummary) -> dict[str, Style]:
     """One look for each line in all figures."""
     names = list(dict.fromkeys(line.name for panel in summary.panels for line in panel.lines))
-    return learner_styles(names, names[0], dict.fromkeys(names, True))
+    return learner_styles(names, names[0])
 
 
 def _height(panel: Panel) -> int:
     """How many rows of marks a figure by name has."""
     names = {point.x for line in panel.lines for point in line.points}
     return max(len(names), sum(len(line.points) for line in panel.lines))
-
-
-def _ends(point: Point) -> tuple[float, float, float]:
-    mean, low, high = point.mean
-    return mean, mean if low is None else low, mean if high is None else high
 
 
 def _theory_line(panel: Panel) -> tuple[Floats, Floats, float] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,17 +15,16 @@ from allworlds.reporting.experiment_answers import (
     panel_answer,
     place_text,
     slope_text,
-    which_slope,
 )
 from allworlds.reporting.experiment_figures import figure_names, panel_figure
 from allworlds.reporting.page import (
     between,
-    broken_lines,
-    fact_list,
     figure_element,
+    how_to_repeat,
     number,
     save_figures,
     table,
+    table_row,
     whole_page,
     write_page,
 )
@@ -37,6 +36,10 @@ ABOUT_SLOPES = (
     "Slopes are least squares through the means. Their intervals come from drawing the seeds again, 2,000 times "
     "(a percentile bootstrap, widened for few seeds): they know the noise of the seeds, not whether the points lie "
     "on a line."
+)
+NUMBERS = (
+    ", and however often it was stopped. The figures are also in <code>figures/</code> as SVG and PDF; in Python, "
+    "<code>allworlds.load_results</code> gives all numbers as one table."
 )
 
 
@@ -68,7 +71,7 @@ def make_page(summary: ExperimentSummary, svgs: list[str]) -> str:
     parts += [_panel(summary, panel, svg) for panel, svg in zip(summary.panels, svgs, strict=True)]
     if summary.failures:
         parts += ["<h2>Cells that failed</h2>", failure_table(summary.failures)]
-    parts.append(_repeat(summary))
+    parts.append(how_to_repeat(summary.command, summary.facts, NUMBERS))
     return whole_page(f"allworlds experiment: {summary.name}", "\n".join(parts))
 
 
@@ -99,20 +102,10 @@ def _caption(summary: ExperimentSummary, panel: Panel) -> str:
         caption += " Dotted: the slope of theory."
     if panel.of_excess:
         caption += (
-            f" Slopes are of {which_slope(panel, summary.letter)}; hollow: of the mean itself. An excess that is not "
+            f" Slopes are of the excess over {summary.letter} = 0; hollow: of the mean itself. An excess that is not "
             "positive has no logarithm and is left out; a mark without an interval has too much noise for one."
         )
     return f"{caption} {ABOUT_SLOPES}"
-
-
-def _repeat(summary: ExperimentSummary) -> str:
-    return (
-        "<h2>How to repeat it</h2>\n"
-        f"<pre>{escape(broken_lines(summary.command))}</pre>\n{fact_list(summary.facts)}\n"
-        "<p>The same version on the same kind of machine gives the same numbers, whatever the number of threads, and "
-        "however often it was stopped. The figures are also in <code>figures/</code> as SVG and PDF; in Python, "
-        "<code>allworlds.load_results</code> gives all numbers as one table.</p>"
-    )
 
 
 # --- tables ---
@@ -120,32 +113,34 @@ def _repeat(summary: ExperimentSummary) -> str:
 
 def slope_table(summary: ExperimentSummary, panel: Panel) -> str:
     """Each line's slope with its interval, beside the theory's."""
+    columns: dict[str, Callable[[Line], str]] = {"": lambda line: line.name}
     if panel.kind == "doubling":
-        head = ["", f"more for each doubling of {summary.letter} [95 %]", "points"]
-        rows = [[slope_text(line.slope, 1), _count(line)] for line in panel.lines]
+        columns[f"more for each doubling of {summary.letter} [95 %]"] = lambda line: slope_text(line.slope, 1)
     elif panel.of_excess:
-        excess, raw = f"slope of the excess over {summary.letter} = 0 [95 %]", "slope of the mean itself [95 %]"
-        head = ["", excess, raw, "theory", "points"]
-        rows = [[slope_text(line.slope), slope_text(line.raw), _theory(line), _count(line)] for line in panel.lines]
+        columns[f"slope of the excess over {summary.letter} = 0 [95 %]"] = lambda line: slope_text(line.slope)
+        columns["slope of the mean itself [95 %]"] = lambda line: slope_text(line.raw)
     else:
-        head = ["", "slope [95 %]", "between the last two points [95 %]", "theory", "points"]
-        rows = [[slope_text(line.slope), slope_text(line.late), _theory(line), _count(line)] for line in panel.lines]
-    named = zip(panel.lines, rows, strict=True)
-    return table(head, [_row([line.name, *row], ours=line is panel.lines[0]) for line, row in named])
+        columns["slope [95 %]"] = lambda line: slope_text(line.slope)
+        columns["between the last two points [95 %]"] = lambda line: slope_text(line.late)
+    if panel.kind != "doubling":
+        columns["theory"] = lambda line: "–" if line.theory is None else f"{line.theory:g}"
+    columns["points"] = _count
+    return table(
+        list(columns), [_row(panel, line, [write(line) for write in columns.values()]) for line in panel.lines]
+    )
 
 
 def point_table(summary: ExperimentSummary, panel: Panel) -> str:
     """Each line at each ``x``: mean, interval, worst seed, runs."""
     over = "horizon" if panel.kind == "curves" else summary.axis
     alone = panel.kind == "names" and all(len(line.points) == 1 for line in panel.lines)
-    middle = [] if alone else [over]
-    head = ["", *middle, f"mean {summary.measured}", "95 % interval", "worst seed", "runs"]
+    head = ["", *([] if alone else [over]), f"mean {summary.measured}", "95 % interval", "worst seed", "runs"]
     rows = []
     for line in panel.lines:
         for place, point in enumerate(line.points):
             shown = [line.name if place == 0 else "", *([] if alone else [place_text(point.x)])]
             shown += [number(point.mean.mean), between(point.mean), number(point.worst), f"{point.values.size:,}"]
-            rows.append(_row(shown, ours=line is panel.lines[0]))
+            rows.append(_row(panel, line, shown))
     return table(head, rows)
 
 
@@ -154,12 +149,8 @@ def failure_table(failures: Sequence[Mapping[str, Any]]) -> str:
     rows = []
     for failure in failures:
         lines = str(failure["error"]).strip().splitlines() or ["no error was kept"]
-        rows.append(_row([str(failure["title"]), str(failure["attempts"]), lines[0]], ours=False))
+        rows.append(table_row([str(failure["title"]), str(failure["attempts"]), lines[0]]))
     return table(["cell", "tries", "error"], rows)
-
-
-def _theory(line: Line) -> str:
-    return "–" if line.theory is None else f"{line.theory:g}"
 
 
 def _count(line: Line) -> str:
@@ -170,6 +161,5 @@ def _count(line: Line) -> str:
     return f"{line.slope.n_points}{left}{missed}"
 
 
-def _row(cells: Sequence[str], *, ours: bool) -> str:
-    kind = ' class="ours"' if ours else ""
-    return f"<tr{kind}>{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>"
+def _row(panel: Panel, line: Line, cells: Sequence[str]) -> str:
+    return table_row(cells, "ours" if line is panel.lines[0] else "")

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import io
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from allworlds.analysis.comparison import Estimate
-from allworlds.foundation.errors import InvalidParameter
-from allworlds.foundation.files import write_atomic
-from allworlds.reporting.canvas import house_style, save
+from allworlds.foundation.files import disk_errors, write_atomic
+from allworlds.reporting.canvas import save
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+REPORT, FIGURES = "report.html", "figures"
+NEEDED = "a report needs a folder that can be written"
 
 
 def whole_page(title: str, body: str) -> str:
@@ -34,15 +34,11 @@ def whole_page(title: str, body: str) -> str:
 def save_figures(figures: Mapping[str, Figure], folder: Path) -> dict[str, str]:
     """Write each figure as SVG and PDF into ``folder/figures``; returns the SVG elements for a page, by name."""
     elements = {}
-    with _disk_errors(folder):
-        (folder / "figures").mkdir(parents=True, exist_ok=True)
+    with disk_errors(f"write to '{folder}'", NEEDED):
+        (folder / FIGURES).mkdir(parents=True, exist_ok=True)
         for name, figure in figures.items():
-            text = io.StringIO()
-            with house_style():
-                figure.savefig(text, format="svg", metadata={"Date": None})
-            write_atomic(folder / "figures" / f"{name}.svg", text.getvalue().encode())
-            save(figure, folder / "figures" / f"{name}.pdf")
-            elements[name] = inline_svg(text.getvalue())
+            svg, _ = (save(figure, folder / FIGURES / f"{name}.{kind}") for kind in ("svg", "pdf"))
+            elements[name] = inline_svg(svg.read_text(encoding="utf-8"))
     return elements
 
 
@@ -60,45 +56,26 @@ def figure_element(svg: str, described: str, caption: str) -> str:
     return f"<figure>\n{labelled}\n<figcaption>{caption}</figcaption>\n</figure>"
 
 
-def broken_lines(command: str) -> str:
-    """A long command with an option a line, as a shell takes it."""
-    return command.replace(" --", " \\\n    --")
-
-
-def fact_list(facts: Mapping[str, str]) -> str:
-    """Names with their values."""
-    return f"<dl>{''.join(f'<dt>{escape(name)}</dt><dd>{escape(value)}</dd>' for name, value in facts.items())}</dl>"
+def how_to_repeat(command: str, facts: Mapping[str, str], numbers: str) -> str:
+    """The last section: the command with an option a line, as a shell takes it, facts, and where the numbers are."""
+    listed = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in facts.items())
+    broken = command.replace(" --", " \\\n    --")
+    return (
+        f"<h2>How to repeat it</h2>\n<pre>{escape(broken)}</pre>\n<dl>{listed}</dl>\n"
+        "<p>The same version on the same kind of machine gives the same numbers, whatever the number of threads"
+        f"{numbers}</p>"
+    )
 
 
 def write_page(page: str, folder: Path) -> Path:
     """``folder/report.html``, written atomically; returns its path."""
-    path = folder / "report.html"
-    with _disk_errors(folder):
+    path = folder / REPORT
+    with disk_errors(f"write to '{folder}'", NEEDED):
         write_atomic(path, page.encode())
     return path
 
 
-@contextmanager
-def _disk_errors(folder: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise InvalidParameter(
-            f"cannot write to '{folder}': {reason}; a report needs a folder that can be written"
-        ) from None
-
-
 # --- numbers and tables ---
-
-
-def counted(number: int, thing: str) -> str:
-    """A number and its noun.
-
-    >>> counted(1, "world"), counted(1200, "run")
-    ('1 world', '1,200 runs')
-    """
-    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
 
 
 def number(value: float) -> str:
@@ -113,12 +90,29 @@ def number(value: float) -> str:
 
 def between(estimate: Estimate) -> str:
     """Both ends of the interval; a dash for a single run."""
-    if estimate.low is None or estimate.high is None:
-        return "–"
-    return f"{number(estimate.low)} to {number(estimate.high)}"
+    return "–" if estimate.low is None else " to ".join(map(number, estimate.reach[1:]))
 
 
-def table(head: Sequence[str], body: Sequence[str]) -> str:
+def with_interval(estimate: Estimate) -> str:
+    """The mean, and both ends of its interval in brackets."""
+    return f"{number(estimate.mean)} ({between(estimate)})"
+
+
+Cell = str | tuple[str, str]
+"""The text of a cell, or its text and a class for its look."""
+
+
+def table_row(cells: Iterable[Cell], kind: str = "") -> str:
+    """A ``<tr>`` of the class ``kind``."""
+    pairs = [(cell, "") if isinstance(cell, str) else cell for cell in cells]
+    return _element("tr", "".join(_element("td", escape(text), look) for text, look in pairs), kind)
+
+
+def table(head: Sequence[str], body: Iterable[str]) -> str:
     """A table under the titles ``head``; ``body`` has a ``<tr>`` for each row."""
     titles = "".join(f'<th scope="col">{escape(title)}</th>' for title in head)
     return f'<div class="wide"><table><thead><tr>{titles}</tr></thead><tbody>{"".join(body)}</tbody></table></div>'
+
+
+def _element(tag: str, content: str, kind: str) -> str:
+    return f'<{tag} class="{kind}">{content}</{tag}>' if kind else f"<{tag}>{content}</{tag}>"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from allworlds.foundation.errors import counted
 from allworlds.reporting.canvas import CATEGORIES, blank, house_style
-from allworlds.reporting.page import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,13 +36,9 @@ def cover_picture(cover: CliqueCover) -> Figure:
     '6 arms in 3 cliques, proved to be the fewest'
     """
     with house_style():
-        figure = blank(8.0, 8.0 if drawable(cover) else 4.5)
-        ax = figure.subplots()
-        if drawable(cover):
-            draw_islands(ax, cover)
-        else:
-            draw_sizes(ax, cover)
-        ax.set_title(_title(cover))
+        height, draw = (8.0, draw_islands) if drawable(cover) else (4.5, draw_sizes)
+        figure = blank(8.0, height)
+        draw(figure.subplots(), cover).set_title(_title(cover))
     return figure
 
 
@@ -168,10 +165,9 @@ def _clique_colours(cover: CliqueCover) -> list[int]:
     links = _links(cover) > 0
     chosen: list[int] = []
     for clique in range(cover.n_cliques):
-        taken = [chosen[other] for other in np.flatnonzero(links[clique, :clique])]
-        used = np.bincount(chosen, minlength=len(COLOURS)) if chosen else np.zeros(len(COLOURS), dtype=np.int64)
-        near = np.bincount(taken, minlength=len(COLOURS)) if taken else np.zeros(len(COLOURS), dtype=np.int64)
-        chosen.append(min(range(len(COLOURS)), key=lambda colour: (near[colour], used[colour], colour)))
+        near, used = Counter(chosen[other] for other in np.flatnonzero(links[clique, :clique])), Counter(chosen)
+        ranks = [(near[colour], used[colour], colour) for colour in range(len(COLOURS))]
+        chosen.append(min(ranks)[-1])
     return chosen
 
 
@@ -198,18 +194,11 @@ def _arm_places(cover: CliqueCover, centres: NDArray[np.float64], radii: NDArray
 def _write_names(ax: Axes, places: NDArray[np.float64], names: list[str], spot: float) -> None:
     """Short names on the arms, longer ones below them."""
     short = max(len(name) for name in names) <= NAME_LENGTH and spot >= 8.0
-    for name, (x, y) in zip(names, places.tolist(), strict=True):
-        if short:
-            ax.text(x, y, name, color="white", ha="center", va="center", fontsize=min(8.0, 0.55 * spot), zorder=5)
-        else:
-            below: dict[str, Any] = {
-                "textcoords": "offset points",
-                "ha": "center",
-                "va": "top",
-                "fontsize": 6.0,
-                "zorder": 5,
-            }
-            ax.annotate(name, (x, y), xytext=(0.0, -0.55 * spot), color="#222222", **below)
+    look: dict[str, Any] = {"color": "#222222", "va": "top", "fontsize": 6.0, "xytext": (0.0, -0.55 * spot)}
+    if short:
+        look = {"color": "white", "va": "center", "fontsize": min(8.0, 0.55 * spot), "xytext": (0.0, 0.0)}
+    for name, place in zip(names, places.tolist(), strict=True):
+        ax.annotate(name, place, textcoords="offset points", ha="center", zorder=5, **look)
 
 
 def _title(cover: CliqueCover) -> str:

@@ -61,8 +61,7 @@ def ratio_bars(ax: Axes, ratios: Sequence[WorstRatio], ours: str, titles: Mappin
     ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
     ax.minorticks_off()
     ax.axvline(1.0, color="#222222", linewidth=1.0)
-    for side in ("top", "right", "left"):
-        ax.spines[side].set_visible(False)
+    ax.spines[["top", "right", "left"]].set_visible(False)
     ax.tick_params(axis="y", length=0)
     ax.set_xlabel("worst ratio over worlds (1 is best, log scale), and the world where it happens")
     return ax
@@ -77,27 +76,23 @@ def regret_figure(summary: RaceSummary, world: str) -> Figure:
 
 def mass_figure(summary: RaceSummary, columns: int = 3) -> Figure | None:
     """How our learner divides its probability between the cliques, a panel a world; None without cliques."""
-    runs = [one for one in summary.runs if one.learner == summary.ours and one.clique_mass is not None]
+    ours = [one for one in summary.runs if one.learner == summary.ours]
+    runs = [(one.world, one.rounds, one.clique_mass) for one in ours if one.clique_mass is not None]
     if not runs or summary.cover.n_cliques < 2:
         return None
     titles = short_titles(list(summary.worlds))
-    rows = -(-len(runs) // columns)
-    wide = min(columns, len(runs))
+    rows, wide = -(-len(runs) // columns), min(columns, len(runs))
     with house_style():
         figure = blank(WIDE, 0.4 + 3.2 * rows)
         panels = figure.subplots(rows, wide, sharey=True, squeeze=False)
-        for number, ax in enumerate(panels.flat):
-            if number >= len(runs):
-                ax.axis("off")
-                continue
-            one = runs[number]
-            assert one.clique_mass is not None
-            named = named_cliques(summary, summary.worlds[one.world], one.clique_mass)
-            mass_areas(ax, one.rounds, one.clique_mass, named)
-            ax.set_title(titles[one.world])
+        for ax, (world, rounds, masses) in zip(panels.flat, runs, strict=False):
+            mass_areas(ax, rounds, masses, named_cliques(summary, summary.worlds[world], masses))
+            ax.set_title(titles[world])
             ax.set_xlabel("round, log scale")
-            if number % wide == 0:
-                ax.set_ylabel("probability, mean of the seeds")
+        for ax in panels.flat[len(runs) :]:
+            ax.axis("off")
+        for ax in panels[:, 0]:
+            ax.set_ylabel("probability, mean of the seeds")
     return figure
 
 

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from allworlds.analysis.comparison import LEAST_REGRET, RaceSummary, Standing
 from allworlds.covers import CliqueCover
+from allworlds.foundation.errors import counted
 from allworlds.foundation.specs import parse_spec
 from allworlds.ftrl import Constants
 from allworlds.reporting.curves import has_logarithms
 from allworlds.reporting.page import (
+    Cell,
     between,
-    broken_lines,
-    counted,
-    fact_list,
     figure_element,
+    how_to_repeat,
     number,
     save_figures,
     table,
+    table_row,
     whole_page,
+    with_interval,
     write_page,
 )
 from allworlds.reporting.race_figures import headline_figure, mass_figure, regret_figure, short_titles, title_of
@@ -144,13 +146,11 @@ def _repeat(summary: RaceSummary) -> str:
     versions = ", ".join(f"{name} {version}" for name, version in summary.versions.items())
     seeds = f"{summary.seeds[0]} to {summary.seeds[-1]}" if len(summary.seeds) > 1 else str(summary.seeds[0])
     facts = {"seeds": seeds, "versions": versions, "machine": summary.machine}
-    return (
-        "<h2>How to repeat it</h2>\n"
-        f"<pre>{escape(broken_lines(summary.command))}</pre>\n{fact_list(facts)}\n"
-        "<p>The same version on the same kind of machine gives the same numbers, whatever the number of threads; only "
-        "the speeds differ. The figures are also in <code>figures/</code> as SVG and PDF, all numbers in "
-        "<code>result.json</code>. Intervals are Student's, over seeds. Learners are compared seed by seed.</p>"
+    numbers = (
+        "; only the speeds differ. The figures are also in <code>figures/</code> as SVG and PDF, all numbers in "
+        "<code>result.json</code>. Intervals are Student's, over seeds. Learners are compared seed by seed."
     )
+    return how_to_repeat(summary.command, facts, numbers)
 
 
 # --- sentences ---
@@ -247,46 +247,38 @@ def ratio_table(summary: RaceSummary) -> str:
     """Learner by world: the ratio to the best learner, and the largest of them."""
     titles = short_titles(list(summary.worlds))
     ratios = {(row.learner, row.world): row.ratio for row in summary.standings}
-    head = ["learner", *(titles[world] for world in summary.worlds), "worst"]
     body = []
     for row in summary.ratios:
         values = [*(ratios[row.learner, world] for world in summary.worlds), row.ratio]
-        cells = [_shaded(value) for value in values]
-        body.append(_row(summary, row.learner, cells, best=False))
-    return table(head, body)
+        body.append(_row(summary, row.learner, map(_shaded, values), best=False))
+    return table(["learner", *(titles[world] for world in summary.worlds), "worst"], body)
 
 
 def standing_table(summary: RaceSummary, world: str) -> str:
     """One world: every number that the race knows about each learner, the least regret first."""
     rows = summary.standings_in(world)
-    tampered = any(row.corruption > 0.0 for row in rows)
-    head = ["learner", "mean regret", "95 % interval", "90 % and 99 % quantile", "worst seed"]
-    head += ["on clean losses"] if tampered else []
-    head += ["ratio", "more than ours (95 % interval)", "rounds/s"]
-    leader = next((row.learner for row in rows if summary.rivals[row.learner]), None)
-    body = [_row(summary, row.learner, _cells(row, tampered), best=row.learner == leader) for row in rows]
-    return table(head, body)
+    columns: dict[str, Callable[[Standing], Cell]] = {
+        "mean regret": lambda row: number(row.regret.mean),
+        "95 % interval": lambda row: between(row.regret),
+        "90 % and 99 % quantile": lambda row: f"{number(row.quantile_90)}, {number(row.quantile_99)}",
+        "worst seed": lambda row: number(row.worst),
+        "on clean losses": lambda row: number(row.clean_regret.mean),
+        "ratio": lambda row: _shaded(row.ratio),
+        "more than ours (95 % interval)": lambda row: with_interval(row.difference) if row.difference else "",
+        "rounds/s": lambda row: f"{row.rounds_per_second / 1000:,.0f}k",
+    }
+    if not any(row.corruption > 0.0 for row in rows):
+        del columns["on clean losses"]
+    leader = next((row for row in rows if summary.rivals[row.learner]), None)
+    cells = [[write(row) for write in columns.values()] for row in rows]
+    body = [_row(summary, row.learner, some, best=row is leader) for row, some in zip(rows, cells, strict=True)]
+    return table(["learner", *columns], body)
 
 
-def _cells(row: Standing, tampered: bool) -> list[str]:
-    values = [number(row.regret.mean), between(row.regret)]
-    values += [f"{number(row.quantile_90)}, {number(row.quantile_99)}", number(row.worst)]
-    if tampered:
-        values.append(number(row.clean_regret.mean))
-    cells = [f"<td>{value}</td>" for value in values]
-    cells.append(_shaded(row.ratio))
-    more = "" if row.difference is None else f"{number(row.difference.mean)} ({between(row.difference)})"
-    return [*cells, f"<td>{more}</td>", f"<td>{row.rounds_per_second / 1000:,.0f}k</td>"]
+def _shaded(ratio: float | None) -> Cell:
+    return "–" if ratio is None else (f"{ratio:.2f}", "near" if ratio <= NEAR else "far" if ratio >= FAR else "")
 
 
-def _shaded(ratio: float | None) -> str:
-    if ratio is None:
-        return "<td>–</td>"
-    kind = ' class="near"' if ratio <= NEAR else ' class="far"' if ratio >= FAR else ""
-    return f"<td{kind}>{ratio:.2f}</td>"
-
-
-def _row(summary: RaceSummary, learner: str, cells: Sequence[str], *, best: bool) -> str:
+def _row(summary: RaceSummary, learner: str, cells: Iterable[Cell], *, best: bool) -> str:
     marks = [("best", best), ("ours", learner == summary.ours), ("line", not summary.rivals[learner])]
-    kinds = " ".join(name for name, holds in marks if holds)
-    return f'<tr class="{kinds}"><td>{escape(learner)}</td>{"".join(cells)}</tr>'
+    return table_row([learner, *cells], " ".join(name for name, holds in marks if holds))

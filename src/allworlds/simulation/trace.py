@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from allworlds.foundation.checks import whole
-from allworlds.foundation.errors import MissingExtra
+from allworlds.foundation.errors import import_extra
 from allworlds.kernels.jit import lean_jit
 from allworlds.worlds.losses import RunTotals
 
@@ -71,10 +71,7 @@ class Trace:
 
         Clique ``k`` has the column ``clique_mass_k``. What was not recorded has no column.
         """
-        try:
-            import pandas
-        except ImportError:
-            raise MissingExtra('pandas is not installed; try pip install "allworlds[tables]"') from None
+        pandas = import_extra("pandas", "tables")
         columns = {
             "pseudo_regret": self.pseudo_regret,
             "clean_regret": self.clean_regret,

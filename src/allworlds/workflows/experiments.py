@@ -18,11 +18,12 @@ from allworlds.experiments.driver import Driver, Interrupted, Listener
 from allworlds.experiments.executors import Cluster, Executor, Threads
 from allworlds.experiments.reading import Source, as_experiment, read_experiment, shipped
 from allworlds.experiments.store import DESCRIPTION, Store, new_folder, read_description
-from allworlds.experiments.work import code_version
+from allworlds.experiments.work import code_version, sample
 from allworlds.foundation.checks import whole
 from allworlds.foundation.errors import InvalidParameter, RunStopped
 from allworlds.foundation.files import exclusive_lock
 from allworlds.foundation.machine import machine, same_kind, versions
+from allworlds.reporting.page import REPORT
 from allworlds.simulation import play
 
 if TYPE_CHECKING:
@@ -69,14 +70,12 @@ class RunPlan:
     def seconds(self, jobs: int | None = None) -> float:
         """About how long ``jobs`` threads will take, from a short run of each learner on each graph."""
         speeds: dict[tuple[str, str], float] = {}
-        total = 0.0
-        for cell in self.cells:
-            key = cell.graph, cell.learner
-            if key not in speeds:
-                learner = self.cache.learner(cell.graph, cell.learner, cell.horizon)
-                rounds = min(SAMPLE, cell.horizon)
-                speeds[key] = play(learner, self.cache.world(cell.graph, cell.world)[0], rounds, 0).seconds / rounds
-            total += cell.horizon * speeds[key]
+        for cell in sample(self.cells):
+            learner = self.cache.learner(cell.graph, cell.learner, cell.horizon)
+            rounds = min(SAMPLE, cell.horizon)
+            trace = play(learner, self.cache.world(cell.graph, cell.world), rounds, 0)
+            speeds[cell.graph, cell.learner] = trace.seconds / rounds
+        total = sum(cell.horizon * speeds[cell.graph, cell.learner] for cell in self.cells)
         return total / (jobs or os.cpu_count() or 1)
 
 
@@ -239,7 +238,10 @@ def _work(
 
 def _is_known(plan: RunPlan, folder: Path, *, extend: bool, replace: bool, listener: Listener) -> bool:
     """Whether the folder's description is that of this plan; raise InvalidParameter if its cells must not change."""
+    page = folder / REPORT
     if not (folder / DESCRIPTION).exists():
+        if replace and page.exists():
+            listener.on_notice(f"replaces '{page}', the report of another race")
         return False
     old = read_description(folder)
     if not same_kind(old["machine"], machine()):
@@ -247,6 +249,9 @@ def _is_known(plan: RunPlan, folder: Path, *, extend: bool, replace: bool, liste
     if replace:
         if "race" not in old:
             raise InvalidParameter(f"'{folder}' holds the experiment {old['name']}; choose another folder with --out")
+        if old["hash"] != plan.hash:
+            what = "report" if page.exists() else "result"
+            listener.on_notice(f"replaces the {what} of another race (graph {old['race']['graph']}) in '{folder}'")
         return bool(old["hash"] == plan.hash and old["code"] == code_version())
     if old["code"] != code_version():
         raise InvalidParameter(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shlex
@@ -25,6 +26,7 @@ from allworlds.foundation.files import write_atomic
 from allworlds.graphs.by_name import graph_spec
 from allworlds.learners.by_name import LEARNERS
 from allworlds.reporting.canvas import check_drawing
+from allworlds.reporting.page import FIGURES, REPORT
 from allworlds.reporting.race_report import describe_graph, finding, write_race_report
 from allworlds.workflows import machine_line, plain_data
 from allworlds.workflows.experiments import RunPlan, open_run, plan_of, run_plan, stored_plan
@@ -107,17 +109,17 @@ class Race:
         >>> Race(worlds=("switching",), learners=("ucb-n",), seeds=2).command()
         'allworlds race --graph disjoint-cliques:10x10 --world switching --learner ucb-n --horizon 30000 --seeds 2'
         """
-        words = ["allworlds", "race", "--graph", self.graph]
-        for world in self.worlds:
-            words += ["--world", world]
-        for learner in self.learners:
-            words += ["--learner", learner]
-        words += ["--horizon", str(self.horizon), "--seeds", str(self.seeds)]
-        if self.first_seed:
-            words += ["--first-seed", str(self.first_seed)]
-        if out is not None:
-            words += ["--out", str(out)]
-        return shlex.join(words)
+        options = [
+            ("--graph", self.graph),
+            *(("--world", world) for world in self.worlds),
+            *(("--learner", learner) for learner in self.learners),
+            ("--horizon", self.horizon),
+            ("--seeds", self.seeds),
+            ("--first-seed", self.first_seed or None),
+            ("--out", out),
+        ]
+        words = [str(word) for option in options if option[1] is not None for word in option]
+        return shlex.join(["allworlds", "race", *words])
 
 
 @dataclass(frozen=True, repr=False)
@@ -176,8 +178,7 @@ class RaceResult:
             "report": None if self.report is None else str(self.report),
             "timing": {"jobs": self.jobs, "seconds": self.seconds},
         }
-        plain: dict[str, Any] = plain_data(data)
-        return plain
+        return dict(plain_data(data))
 
 
 def full_race() -> dict[str, Any]:
@@ -203,6 +204,7 @@ def run_race(
 
     Every finished cell is kept in ``out``: a second call with the same options goes on where the first one stopped
     and gives the same numbers. Another race in the same folder replaces the report and plays only cells that are new.
+    A report of the same numbers is not drawn again; :func:`report_race` does that.
 
     >>> import tempfile
     >>> result = run_race("bandit:3", ["stochastic:gap=0.5"], ["ucb-n"], 100, 2, out=tempfile.mkdtemp(), report=False)
@@ -215,9 +217,7 @@ def run_race(
     if report:
         check_drawing()
     folder = open_run(out, jobs)
-    listener.on_notice(describe_graph(race.graph, plan.cache.cover(race.graph)[0]))
-    if (sentence := _what_is_replaced(plan, folder)) is not None:
-        listener.on_notice(sentence)
+    listener.on_notice(describe_graph(race.graph, plan.cache.cover(race.graph)))
     ended = run_plan(plan, folder, jobs, cluster, replace=True, listener=listener)
     if ended.failed:
         with Store(folder, read_only=True) as store:
@@ -239,19 +239,30 @@ def report_race(folder: str | Path) -> RaceResult:
     if "race" not in description:
         raise InvalidParameter(f"'{folder}' holds the experiment {description['name']}; expected the folder of a race")
     check_drawing()
-    try:
-        timing = json.loads((Path(folder) / "result.json").read_text(encoding="utf-8"))["timing"]
-    except (OSError, ValueError, KeyError):  # a race that 'allworlds resume' finished has no result yet
-        timing = {"seconds": None, "jobs": None}
-    return _finish(Race(**description["race"]), stored_plan(description), Path(folder), timing, report=True)
+    timing = _read_result(Path(folder)).get("timing", {"seconds": None, "jobs": None})
+    return _finish(Race(**description["race"]), stored_plan(description), Path(folder), timing, redraw=True)
 
 
-def _finish(race: Race, plan: RunPlan, folder: Path, timing: dict[str, Any], *, report: bool) -> RaceResult:
-    summary = _summarise(race, plan, folder)
-    page = write_race_report(summary, folder) if report else None
-    result = RaceResult(race, summary, report=page, **timing)
-    write_atomic(folder / "result.json", (json.dumps(result.to_dict(), indent=1, allow_nan=False) + "\n").encode())
+def _finish(
+    race: Race, plan: RunPlan, folder: Path, timing: dict[str, Any], *, report: bool = True, redraw: bool = False
+) -> RaceResult:
+    """Compare the runs and write the result; the report only if it is not already that of the same numbers."""
+    page = folder / REPORT if report else None
+    result = RaceResult(race, _summarise(race, plan, folder), report=page, **timing)
+    data = result.to_dict()
+    same = {**_read_result(folder), "timing": None} == {**data, "timing": None}
+    if page is not None and (redraw or not (same and page.exists() and (folder / FIGURES).is_dir())):
+        write_race_report(result.summary, folder)
+    write_atomic(folder / "result.json", (json.dumps(data, indent=1, allow_nan=False) + "\n").encode())
     return result
+
+
+def _read_result(folder: Path) -> dict[str, Any]:
+    """The content of ``result.json``; empty where there is none, as after 'allworlds resume', or it is damaged."""
+    with contextlib.suppress(OSError, ValueError):
+        found = json.loads((folder / "result.json").read_text(encoding="utf-8"))
+        return found if isinstance(found, dict) else {}
+    return {}
 
 
 def _summarise(race: Race, plan: RunPlan, folder: Path) -> RaceSummary:
@@ -273,8 +284,8 @@ def _summarise(race: Race, plan: RunPlan, folder: Path) -> RaceSummary:
     description = read_description(folder)
     return RaceSummary(
         graph=race.graph,
-        cover=plan.cache.cover(race.graph)[0],
-        worlds={world: plan.cache.world(race.graph, world)[0] for world in race.worlds},
+        cover=plan.cache.cover(race.graph),
+        worlds={world: plan.cache.world(race.graph, world) for world in race.worlds},
         runs=tuple(runs),
         standings=tuple(rows),
         ratios=tuple(worst_ratios(rows, rivals)),
@@ -302,16 +313,3 @@ def _runs(world: str, learner: str, cells: list[FinishedCell]) -> Runs:
         regret_bound=np.array(bounds) if len(bounds) == len(cells) else None,
         seconds=np.array([one.record.seconds or np.nan for one in cells]),
     )
-
-
-def _what_is_replaced(plan: RunPlan, folder: Path) -> str | None:
-    """A sentence if the folder holds the report or result of another race, which this one will write over."""
-    page = folder / "report.html"
-    try:
-        old = read_description(folder)
-    except InvalidParameter:
-        return f"replaces '{page}', the report of another race" if page.exists() else None
-    if old["hash"] == plan.hash or "race" not in old:
-        return None
-    what = "report" if page.exists() else "result"
-    return f"replaces the {what} of another race (graph {old['race']['graph']}) in '{folder}'"

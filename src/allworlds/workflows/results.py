@@ -119,16 +119,14 @@ def verify_results(
     found, damaged = _read_checksums(Path(folder), done)
     whole = [record for record in done if found.get(record.cell.id) == record.checksum]
     chosen = whole if replay is None else random.Random(seed).sample(whole, min(replay, len(whole)))
-    notice = None
-    if description["code"] != code_version():
-        notice = f"the results are of allworlds {description['code']}, this is {code_version()}: replays may differ"
+    then, now = description["code"], code_version()
     return Verification(
         cells=len(records),
         done=len(done),
         damaged=tuple(damaged),
         replayed=len(chosen),
         different=tuple(_replay(chosen, SpecCache(Path(description["base"])), on_progress)),
-        notice=notice,
+        notice=None if then == now else f"the results are of allworlds {then}, this is {now}: replays may differ",
         checksum=results_checksum(found.items()),
     )
 
@@ -156,8 +154,7 @@ def _replay(records: list[CellRecord], cache: SpecCache, on_progress: OnProgress
             on_progress(number, len(records), f"playing {record.cell.title} again")
         outcome = play_cell(record.cell, cache)
         if outcome.checksum != record.checksum:
-            error = "" if outcome.error is None else f": {outcome.error}"
-            different.append(f"{record.cell.title}{error}")
+            different.append(": ".join(filter(None, (record.cell.title, outcome.error))))
     return different
 
 
@@ -196,8 +193,7 @@ class ExperimentReport:
             ],
             "failures": summary.failures,
         }
-        plain: dict[str, Any] = plain_data(data)
-        return plain
+        return dict(plain_data(data))
 
 
 def write_report(folder: str | Path) -> ExperimentReport | RaceResult:
