@@ -23,10 +23,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from allworlds.covers import CliqueCover
+from allworlds.covers import CliqueCover, clique_cover
 from allworlds.covers.covering import make_cover
 from allworlds.foundation.errors import AllWorldsError, InvalidParameter
 from allworlds.foundation.specs import PATHS, parse_spec
+from allworlds.graphs import AnyGraph, FeedbackGraph
+from allworlds.graphs.by_name import make_graph
 from allworlds.learners import Learner
 from allworlds.learners.by_name import make_learner
 from allworlds.worlds import World
@@ -60,6 +62,7 @@ class Cell:
     learner_label: str
     n_arms: int
     n_cliques: int
+    """Of the cover; 0 where the graph has none, because it is directed, changes or is noisy."""
     budget: float | None
     """How much corruption the world may spend; None for a world without corruption."""
     graph_digest: str
@@ -82,30 +85,33 @@ class SpecCache:
 
     def __init__(self, base: Path) -> None:
         self.base = base
-        self._covers: dict[str, tuple[CliqueCover, str]] = {}
+        self._graphs: dict[str, tuple[CliqueCover | AnyGraph, str]] = {}
         self._worlds: dict[tuple[str, str], tuple[World, str]] = {}
         self._learners: dict[tuple[str, str, int], Learner] = {}
 
-    def cover(self, graph: str) -> tuple[CliqueCover, str]:
-        """The cover of a graph, with its digest; ``cover:FILE`` gives the stored one."""
-        if graph not in self._covers:
-            cover = make_cover(self._placed(graph))
-            self._covers[graph] = cover, cover.digest()
-        return self._covers[graph]
+    def graph(self, graph: str) -> tuple[CliqueCover | AnyGraph, str]:
+        """What learners play on, with its digest: the cover of a graph, or the graph itself where it has none.
+
+        ``cover:FILE`` gives the stored cover. A graph that is directed, changes or is noisy has no cover.
+        """
+        if graph not in self._graphs:
+            found = _cover_or_graph(self._placed(graph))
+            self._graphs[graph] = found, found.digest()
+        return self._graphs[graph]
 
     def world(self, graph: str, world: str) -> tuple[World, str]:
         """The world with as many arms as the graph, with its digest."""
         key = graph, world
         if key not in self._worlds:
-            made = make_world(self._placed(world), self.cover(graph)[0].n_arms)
+            made = make_world(self._placed(world), self.graph(graph)[0].n_arms)
             self._worlds[key] = made, world_digest(made)
         return self._worlds[key]
 
     def learner(self, graph: str, learner: str, horizon: int) -> Learner:
-        """The learner on the cover of the graph."""
+        """The learner on the graph or its cover; raises where the learner does not take the graph."""
         key = graph, learner, horizon
         if key not in self._learners:
-            self._learners[key] = make_learner(learner, self.cover(graph)[0], horizon)
+            self._learners[key] = make_learner(learner, self.graph(graph)[0], horizon)
         return self._learners[key]
 
     def _placed(self, spec: str) -> str:
@@ -157,7 +163,7 @@ def _combinations(experiment: Experiment) -> Iterator[tuple[str, Named, Named, N
 def _make_cell(
     cache: SpecCache, graph: Named, world: Named, learner: Named, horizon: int, number: int, *, masses: bool
 ) -> Cell:
-    cover, graph_digest = cache.cover(graph.spec)
+    played_on, graph_digest = cache.graph(graph.spec)
     made, digest = cache.world(graph.spec, world.spec)
     if made.longest is not None and made.longest < horizon:
         raise InvalidParameter(
@@ -176,13 +182,20 @@ def _make_cell(
         graph_label=graph.label,
         world_label=world.label,
         learner_label=learner.label,
-        n_arms=cover.n_arms,
-        n_cliques=cover.n_cliques,
+        n_arms=played_on.n_arms,
+        n_cliques=played_on.n_cliques if isinstance(played_on, CliqueCover) else 0,
         budget=made.budget,
         graph_digest=graph_digest,
         world_digest=digest,
         record_masses=masses,
     )
+
+
+def _cover_or_graph(spec: str) -> CliqueCover | AnyGraph:
+    if parse_spec(spec).name == "cover":
+        return make_cover(spec)
+    graph = make_graph(spec)
+    return clique_cover(graph) if isinstance(graph, FeedbackGraph) and not graph.demands() else graph
 
 
 def _hash(parts: list[Any]) -> str:

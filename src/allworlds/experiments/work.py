@@ -84,7 +84,7 @@ def play_cell(cell: Cell, cache: SpecCache) -> Outcome:
 def _check_same(cell: Cell, cache: SpecCache) -> None:
     """Raise unless graph and world are those the cell was made from; a file on another machine may differ."""
     for spec, found, expected in (
-        (cell.graph, cache.cover(cell.graph)[1], cell.graph_digest),
+        (cell.graph, cache.graph(cell.graph)[1], cell.graph_digest),
         (cell.world, cache.world(cell.graph, cell.world)[1], cell.world_digest),
     ):
         if found != expected:

@@ -20,7 +20,8 @@ from numba.extending import overload
 from numpy.typing import NDArray
 
 from allworlds.foundation.checks import frozen
-from allworlds.graphs.changing import AnyGraph, ChangingGraph, NoisyGraph, blank_lists, lists_of
+from allworlds.graphs import AnyGraph, ChangingGraph, NoisyGraph
+from allworlds.graphs.round_graphs import blank_lists, lists_of
 from allworlds.graphs.storage import Arcs, DisjointCliques
 from allworlds.graphs.storage import Visibility as Visibility
 from allworlds.kernels.jit import lean_jit

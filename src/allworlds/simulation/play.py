@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from allworlds.foundation.checks import shorten, whole
 from allworlds.foundation.errors import InvalidParameter
 from allworlds.graphs import FeedbackGraph
-from allworlds.graphs.changing import RoundGraphs, add_noise, blank_lists, write_graph
+from allworlds.graphs.round_graphs import RoundGraphs, add_noise, blank_lists, is_new, write_graph
 from allworlds.kernels.jit import lean_jit
 from allworlds.kernels.random import STREAM_LEARNER, as_seed, uniform_pair
 from allworlds.learners import Learner
@@ -152,7 +152,7 @@ def run(
         recorded = t == rounds[row]
         if recorded:
             write_clique_masses(state, record.masses[row])
-        if graphs is not None:
+        if graphs is not None and is_new(graphs, t):
             write_graph(graphs, seed, t, seen, observers)
             regraph(state)
         first, second = uniform_pair(seed, STREAM_LEARNER, t, 0)
