@@ -277,9 +277,10 @@ def _from_matrix(name: str, lines: list[str]) -> FeedbackGraph:
 
 
 def _looks_like_a_matrix(lines: list[str]) -> bool:
-    """Whether the first line with content has more than two cells, which no edge list has."""
+    """Whether the first line with content has no arrow and more than two cells, which no edge list has."""
     texts = (line.partition("#")[0].strip() for line in lines)
-    return len(_cells(next(filter(None, texts), ""))) > 2
+    first = next(filter(None, texts), "")
+    return ARROW not in first and len(_cells(first)) > 2
 
 
 def _cells(line: str) -> list[str]:

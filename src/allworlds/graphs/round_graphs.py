@@ -70,10 +70,15 @@ def lists_of(graph: FeedbackGraph, back: bool = False) -> tuple[Ints, Ints]:
 
 
 def blank_lists(n_arms: int) -> tuple[Visibility, Visibility]:
-    """Room for the lists of any graph: what each arm shows, and who shows it."""
+    """Room for the lists of any graph: what each arm shows, and who shows it.
+
+    Until a graph is written there, arms see only themselves, so that nothing is divided by zero.
+    """
 
     def room() -> Visibility:
-        return Visibility(np.arange(n_arms), np.zeros(n_arms + 1, dtype=np.int64), np.zeros(n_arms**2, dtype=np.int64))
+        order = np.zeros(n_arms**2, dtype=np.int64)
+        order[:n_arms] = np.arange(n_arms)
+        return Visibility(np.arange(n_arms), np.arange(n_arms + 1), order)
 
     return room(), room()
 

@@ -32,7 +32,7 @@ Shows = Literal["neighbours", "itself", "everything"]
 def visibility_of(graph: AnyGraph, shows: Shows) -> Visibility:
     """What a learner is shown: disjoint cliques are listed by clique, the neighbours in other graphs by arm.
 
-    Of a changing graph it is room for the lists of a round, new in every call.
+    Of a changing graph it is room for the lists of a round, new in every call; until then arms see only themselves.
     """
     n_arms = graph.n_arms
     each = frozen(np.arange(n_arms))
