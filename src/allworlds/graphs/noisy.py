@@ -75,7 +75,7 @@ def noisy(weights: ArrayLike, noise: float = 0.5, labels: Sequence[Label] | None
     >>> noisy([[1, 0.5], [0.5, 1]]).demands()
     {'noisy': 'arm 0 sees arm 1 with weight 0.5, so with noise'}
     """
-    matrix = numbers("weights", weights, InvalidGraph).copy()
+    matrix = numbers("weights", weights, InvalidGraph)
     check_square("weights", matrix)
     for i, j in np.argwhere(~((matrix >= 0.0) & (matrix <= 1.0)))[:1].tolist():
         raise InvalidGraph(f"the weight with which arm {i} sees arm {j} is {matrix[i, j]:g}; expected 0 to 1")
