@@ -20,11 +20,11 @@ from allworlds.kernels.random import uniform_pair
 from allworlds.learners import Learner
 from allworlds.learners.by_name import BY_NAME, make_learner
 
-FACTORIES: dict[str, Callable[[CliqueCover], Learner]] = {
+FACTORIES: dict[str, Callable[[Any], Learner]] = {
     **{name: partial(make_learner, name) for name in BY_NAME},
     "aae-alphasample": partial(make_learner, "aae-alphasample:scale=0.02", horizon=1000),  # phases of some 6, 24, 96
 }
-"""How a learner is made from a cover; overwrite an entry where more than the cover is needed."""
+"""How a learner is made from a cover or a graph; overwrite an entry where more than that is needed."""
 
 ESTIMATED = 0.05
 """How far a distribution estimated from 2,000 guesses may be off: more than four standard deviations."""
@@ -44,6 +44,22 @@ COVERS: dict[str, Callable[[], CliqueCover]] = {
     "bridged triangles": _bridged,
     "pentagon": lambda: clique_cover(graphs.cycle(5)),
 }
+
+
+GRAPHS: dict[str, Callable[[], FeedbackGraph]] = {
+    "bids": lambda: graphs.first_price_bids(5),
+    "ring of arrows": lambda: graphs.directed_cycle(5),
+    "star of arrows": lambda: graphs.loopy_star(4),
+    "random arrows": lambda: graphs.random_directed(6, 0.4, seed=2),
+    "clique without loops": lambda: graphs.loopless_clique(4),
+    "apple tasting": graphs.apple_tasting,
+    "some loops": lambda: FeedbackGraph(
+        4, [(0, 1), (1, 0), (0, 3), (1, 3), (2, 3)], directed=True, self_loops=[0, 1, 2]
+    ),
+    "revealing action": lambda: graphs.revealing_action(4),
+    "clique with a gap": lambda: graphs.clique_with_a_gap(4),
+}
+"""Graphs that only some learners take: directed, without self-loops, weakly observable."""
 
 
 def losses_of(round: int, n_arms: int, seed: int = 5) -> np.ndarray:
@@ -200,16 +216,20 @@ def tickets_by_arm(learner: Learner, state: Any, side: int = 24) -> dict[int, An
 
 
 def check_relabelling_arms_relabels_the_answer(
-    cover: CliqueCover, factory: Callable[[CliqueCover], Learner], n_rounds: int = 20
+    where: CliqueCover | FeedbackGraph, factory: Callable[[Any], Learner], n_rounds: int = 20
 ) -> None:
     """The same graph with other numbers for arms and cliques, the same choices, the same losses."""
     rng = np.random.default_rng(8)
-    learner, n_arms = factory(cover), cover.n_arms
+    learner, n_arms = factory(where), where.n_arms
     new = rng.permutation(n_arms)  # arm i is now called new[i]
-    renamed = FeedbackGraph(n_arms, [(int(new[i]), int(new[j])) for i, j in learner.graph.edges()])
-    owner = np.empty(n_arms, dtype=np.int64)
-    owner[new] = rng.permutation(cover.n_cliques)[cover.owner]
-    other = factory(CliqueCover.from_owner(renamed, owner))
+    old = np.argsort(new)
+    renamed = FeedbackGraph.from_adjacency(learner.graph.adjacency()[np.ix_(old, old)], directed=True)
+    if isinstance(where, CliqueCover):
+        owner = np.empty(n_arms, dtype=np.int64)
+        owner[new] = rng.permutation(where.n_cliques)[where.owner]
+        other = factory(CliqueCover.from_owner(renamed, owner))
+    else:
+        other = factory(renamed)
     mine, theirs = learner.init(), other.init()
     accuracy = 1e-12 if learner.exact_probability else 2 * ESTIMATED
     for t in range(1, n_rounds):

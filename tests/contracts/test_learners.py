@@ -8,14 +8,15 @@ import pickle
 import numpy as np
 import pytest
 
-from allworlds.foundation.errors import InvalidLosses, InvalidParameter, InvalidState
+from allworlds.foundation.errors import InvalidGraph, InvalidLosses, InvalidParameter, InvalidState
 from allworlds.learners import TsallisShannon
-from allworlds.learners.base import CliqueLearner
+from allworlds.learners.base import CliqueLearner, accepts_graph
 from allworlds.learners.by_name import BY_NAME
 from contracts.learner_contract import (
     CHECKS,
     COVERS,
     FACTORIES,
+    GRAPHS,
     bits,
     check_an_outcome_may_come_late,
     check_drawing_changes_nothing,
@@ -51,6 +52,34 @@ def test_every_learner_keeps_the_contract(name, shape, check):
 @SHAPES
 def test_relabelling_arms_relabels_the_answer(name, shape):
     check_relabelling_arms_relabels_the_answer(COVERS[shape](), FACTORIES[name])
+
+
+TAKEN = [
+    pytest.param(name, shape, marks=[] if BY_NAME[name].exact_probability else pytest.mark.compiled)
+    for name in sorted(BY_NAME)
+    for shape in GRAPHS
+    if accepts_graph(BY_NAME[name], GRAPHS[shape]())
+]
+REFUSED = [
+    (name, shape) for name in sorted(BY_NAME) for shape in GRAPHS if (name, shape) not in {p.values for p in TAKEN}
+]
+
+
+@pytest.mark.parametrize(("name", "shape"), TAKEN)
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__.removeprefix("check_"))
+def test_every_learner_keeps_the_contract_on_every_graph_that_it_takes(name, shape, check):
+    check(FACTORIES[name](GRAPHS[shape]()))
+
+
+@pytest.mark.parametrize(("name", "shape"), TAKEN)
+def test_relabelling_arms_of_a_directed_graph_relabels_the_answer(name, shape):
+    check_relabelling_arms_relabels_the_answer(GRAPHS[shape](), FACTORIES[name])
+
+
+@pytest.mark.parametrize(("name", "shape"), REFUSED)
+def test_a_graph_that_a_learner_does_not_take_is_refused_with_its_arm(name, shape):
+    with pytest.raises(InvalidGraph, match=rf"arm \d .*, which {name} does not take; (learners that|no learner)"):
+        FACTORIES[name](GRAPHS[shape]())
 
 
 @LEARNERS

@@ -1,4 +1,4 @@
-"""Numbers of graphs: alpha, fractional covers, observability and domination, by brute force and by hand."""
+"""Numbers of graphs: alpha, fractional covers and domination, by brute force and by hand."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 import verifiers
 from allworlds import graphs
-from allworlds.covers import fractional_cover, independence_number, observability, weak_domination
+from allworlds.covers import fractional_cover, independence_number, weak_domination
 from allworlds.foundation.errors import InvalidGraph, InvalidParameter
+from allworlds.graphs import FeedbackGraph
 from problems import GRAPHS
 
 
@@ -57,24 +58,6 @@ def test_too_many_maximal_cliques_are_refused():
         fractional_cover(graphs.erdos_renyi(3001, 0.001, seed=0))
 
 
-REVEALING = [[1, 1, 1], [0, 0, 0], [0, 0, 0]]
-
-
-@pytest.mark.parametrize(
-    ("sees", "answer"),
-    [
-        (np.eye(3), "strong"),
-        (1 - np.eye(4), "strong"),  # the clique without loops
-        ([[1, 1], [0, 0]], "strong"),  # apple tasting
-        (REVEALING, "weak"),
-        ([[1, 0], [1, 0]], "none"),
-        ([[0]], "none"),
-    ],
-)
-def test_observability_of_the_graphs_that_name_the_classes(sees, answer):
-    assert observability(sees) == answer
-
-
 def domination_by_definition(sees):
     """The fewest arms that see all arms that neither see themselves nor are seen by all others."""
     n = len(sees)
@@ -88,14 +71,23 @@ def domination_by_definition(sees):
 @given(st.integers(1, 8), st.sampled_from([0.2, 0.4, 0.7]), st.integers(0, 10**6))
 def test_weak_domination_is_that_of_brute_force(n, p, seed):
     sees = np.random.default_rng(seed).random((n, n)) < p
-    if observability(sees) == "none":
-        with pytest.raises(InvalidGraph, match="no arm sees arm"):
-            weak_domination(sees)
+    graph = FeedbackGraph.from_adjacency(sees, directed=True)
+    if not sees.any(axis=0).all():
+        with pytest.raises(InvalidGraph, match=f"no arm sees arm {sees.any(axis=0).argmin()}; expected"):
+            weak_domination(graph)
         return
-    found = weak_domination(sees)
+    found = weak_domination(graph)
     weak = ~np.diagonal(sees) & ~(sees | np.eye(n, dtype=bool)).all(axis=0)
     assert sees[found.arms][:, weak].any(axis=0).all()
     assert found.lower == found.upper == domination_by_definition(sees)
+
+
+@given(st.integers(1, 9), st.sampled_from([0.1, 0.3, 0.6]), st.integers(0, 10**6))
+def test_arms_of_a_directed_graph_are_independent_if_no_edge_joins_them_either_way(n, p, seed):
+    sees = np.random.default_rng(seed).random((n, n)) < p
+    found = independence_number(FeedbackGraph.from_adjacency(sees, directed=True))
+    assert found.lower == found.upper == verifiers.independence_number(sees | sees.T | np.eye(n, dtype=bool))
+    assert not (sees | sees.T)[np.ix_(found.arms, found.arms)][~np.eye(found.lower, dtype=bool)].any()
 
 
 def test_without_an_answer_of_the_solver_domination_has_two_sides(monkeypatch):
@@ -103,12 +95,13 @@ def test_without_an_answer_of_the_solver_domination_has_two_sides(monkeypatch):
     sees = np.random.default_rng(0).random((40, 40)) < 0.08
     np.fill_diagonal(sees, False)
     sees[0, ~sees.any(axis=0)] = True
-    found = weak_domination(sees)
+    sees[1, 0] = True
+    found = weak_domination(FeedbackGraph.from_adjacency(sees, directed=True))
     assert 1 < found.lower < found.upper
     assert not found.is_exact
 
 
-@pytest.mark.parametrize("sees", [[[1, 0]], [[2]], [["a"]], []])
-def test_what_is_no_matrix_of_who_sees_whom_is_refused(sees):
-    with pytest.raises(InvalidGraph, match="sees"):
-        observability(sees)
+@pytest.mark.parametrize("number", [independence_number, weak_domination])
+def test_a_matrix_is_not_taken_for_a_graph(number):
+    with pytest.raises(InvalidParameter, match="graph is of type list; expected a FeedbackGraph"):
+        number([[1, 0], [0, 1]])

@@ -77,7 +77,7 @@ def test_the_graph_of_a_stored_cover_comes_with_that_cover(tmp_path):
     aw.covers.write_cover(poor, tmp_path / "mine.json")
     (cell, *_) = cells_of(write_file(tmp_path), 'grid.graphs="cover:mine.json"', 'grid.learners="tsallis-shannon"')
     assert (cell.n_cliques, cell.graph_digest) == (2, poor.digest())
-    assert SpecCache(tmp_path).cover(cell.graph) == poor
+    assert SpecCache(tmp_path).graph(cell.graph) == poor
 
 
 def test_masses_are_recorded_only_on_request_and_make_another_cell(tmp_path):

@@ -14,7 +14,7 @@ import verifiers
 from allworlds import graphs
 from allworlds.foundation.errors import InvalidGraph
 from allworlds.graphs import FeedbackGraph
-from allworlds.graphs.families import _successes
+from allworlds.graphs.families import successes
 from problems import GRAPHS, SMALL_GRAPHS
 
 
@@ -232,12 +232,12 @@ def test_the_number_of_edges_varies_as_a_binomial_does():
     assert abs(np.var(counts, ddof=1) - 47.5) < 9
 
 
-def test_successes_are_drawn_to_the_end_however_small_the_gaps():
+def testsuccesses_are_drawn_to_the_end_however_small_the_gaps():
     class AlwaysNext:
         def geometric(self, p, size):
             return np.ones(size, dtype=np.int64)
 
-    assert _successes(1000, 0.01, AlwaysNext()).tolist() == list(range(1000))
+    assert successes(1000, 0.01, AlwaysNext()).tolist() == list(range(1000))
 
 
 def test_certain_and_impossible_edges():

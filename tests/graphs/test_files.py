@@ -66,12 +66,6 @@ def test_parallel_edges_of_graphml_count_once(tmp_path):
     assert read_graph(tmp_path / "g.graphml").n_edges == 2
 
 
-def test_directed_graphml_is_refused(tmp_path):
-    networkx.write_graphml(networkx.DiGraph([("a", "b")]), tmp_path / "g.graphml")
-    with pytest.raises(InvalidGraph, match="is directed; expected mutual feedback"):
-        read_graph(tmp_path / "g.graphml")
-
-
 @pytest.mark.parametrize(
     ("text", "name", "sentence"),
     [

@@ -16,7 +16,7 @@ from allworlds.experiments.load import read_cells
 from allworlds.foundation.errors import AllWorldsError, CellsFailed
 from allworlds.learners.by_name import LEARNERS
 from allworlds.workflows import experiments, race
-from allworlds.workflows.race import Race, full_race, report_race, run_race
+from allworlds.workflows.race import DEFAULT_LEARNERS, Race, fitting_learners, full_race, report_race, run_race
 from allworlds.workflows.results import read_status, verify_results, write_report
 from experiment_runs import write_file
 
@@ -310,6 +310,16 @@ def test_progress_counts_to_the_end_and_notices_say_that_it_compiles(tmp_path):
         ({"learners": ("ucb-n:3,4",)}, "has 2 values, but ucb-n takes 1"),
         ({"learners": ("ucb-n:horizon=3",)}, "there is no option of ucb-n: 'horizon'"),
         ({"worlds": ("stochastic:means=0.1/0.2",)}, "has 2 arms; expected 3, as many as the graph has"),
+        (
+            {"graph": "first-price-bids:3", "learners": ("ucb-n", "tsallis-shannon")},
+            "arm 0 sees arm 1 but not the other way round, which tsallis-shannon does not take; learners that",
+        ),
+        (
+            {"graph": "random-edges:3,p=0.5", "learners": ("tsallis-shannon",)},
+            "the graph changes and is told after the choice, which tsallis-shannon does not take; learners that take",
+        ),
+        ({"graph": "random-directed:3,p=0,loops=0,seed=0", "learners": "default"}, "no arm sees arm 0; expected that"),
+        ({"learners": "everything"}, "learners is 'everything'; expected a list"),
         ({"worlds": ()}, "worlds is .*; expected a list"),
         ({"worlds": "stochastic"}, "worlds is 'stochastic'; expected a list"),
         ({"worlds": 5}, "worlds is 5; expected a list"),
@@ -349,11 +359,12 @@ def test_the_full_race_has_every_learner_every_kind_of_world_and_every_attack():
 
     full = full_race()
     worlds = [parse_spec(world) for world in full["worlds"]]
-    assert set(full["learners"]) == set(LEARNERS)
+    assert full["learners"] == "all"
+    assert fitting_learners("bandit:3", tuple(LEARNERS)) == (list(LEARNERS), [])
     yours = {"recorded", "phases"}  # nothing without numbers of one's own; the lock-in stands for all phases
     assert {world.name for world in worlds} == set(WORLDS) - yours
     assert {world.options["attack"] for world in worlds if world.name == "corrupted"} == set(ATTACKS)
-    assert Race(**full).plan().cells
+    assert Race(**(full | {"learners": tuple(LEARNERS)})).plan().cells
 
 
 def test_the_default_race_can_be_planned():
@@ -373,3 +384,32 @@ def test_the_command_repeats_the_race():
     words = shlex.split(Race(worlds=("switching",), learners=("ucb-n",), first_seed=3).command("my out"))
     assert words[:2] == ["allworlds", "race"]
     assert words[-4:] == ["--first-seed", "3", "--out", "my out"]
+
+
+@pytest.mark.parametrize(
+    "graph", ["first-price-bids:4", "random-edges:4,p=0.5", "alternating-cliques:4,sizes=2/4,period=5"]
+)
+def test_a_race_runs_on_a_graph_without_a_cover_and_writes_its_report(tmp_path, graph):
+    race = TINY | {"graph": graph, "learners": ["exp3-ix", "ucb-n"]}
+    result = run_race(**race, out=tmp_path, jobs=1)
+    world = aw.make_world("stochastic:gap=0.5", n_arms=4)
+    for one in read_cells(tmp_path):
+        learner = aw.make_learner(one.record.cell.learner, aw.make_graph(graph))
+        trace = aw.play(learner, world, 50, one.record.cell.seed)
+        assert one.rows.values[-1, 0] == trace.final_regret
+        assert (one.record.cell.n_arms, one.record.cell.n_cliques) == (4, 0)
+    assert result.to_dict()["race"]["n_cliques"] is None
+    page = result.report.read_text()
+    assert f"graph {graph}: 4 arms" in page
+
+
+def test_learners_that_do_not_take_the_graph_are_left_out_with_a_notice_unless_they_are_named(tmp_path):
+    notices = []
+    race = {key: value for key, value in TINY.items() if key != "learners"} | {"graph": "loopy-star:3"}
+    result = run_race(**race, out=tmp_path, jobs=1, report=False, listener=Listener(on_notice=notices.append))
+    played = {row.learner for row in result.standings}
+    left_out = [name for name in DEFAULT_LEARNERS if name not in played]
+    assert "tsallis-shannon" in left_out
+    assert "exp3-ix" in played
+    assert notices[0] == f"left out, because they do not take this graph: {', '.join(left_out)}"
+    assert notices[1] == "loopy-star:3: 3 arms, 2 directed edges, strongly observable"

@@ -30,7 +30,7 @@ from allworlds.foundation.checks import is_whole, whole
 from allworlds.foundation.errors import AllWorldsError, InvalidParameter, InvalidState, UnknownDecision
 from allworlds.graphs import FeedbackGraph
 from allworlds.graphs.files import graph_from_data, graph_to_data
-from allworlds.graphs.graph import Label
+from allworlds.graphs.inputs import Label
 from allworlds.kernels.random import as_seed
 from allworlds.learners import Learner, TsallisShannon
 from allworlds.learners.base import CliqueLearner

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from allworlds.foundation.checks import flag, real, shorten
 from allworlds.foundation.errors import InvalidLosses, InvalidParameter
 from allworlds.graphs import FeedbackGraph
-from allworlds.graphs.graph import Label
+from allworlds.graphs.inputs import Label
 
 Losses = Mapping[Any, float] | Sequence[float] | NDArray[np.float64] | float
 
@@ -106,7 +106,7 @@ def _check_others(decision: Decision, losses: Mapping[Any, float], graph: Feedba
             other = graph.index_of(arm)
         except InvalidParameter as error:
             raise InvalidLosses(f"losses has a key that is not an arm: {error}") from None
-        if not graph.are_neighbours(chosen, other):
+        if other not in graph.sees(chosen):
             raise InvalidLosses(
                 f"losses has arm {arm!r}, but decision {decision.id} chose arm {decision.arm!r}, which does not see "
                 f"it; report those of {few(decision.observes)}"

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from allworlds.analysis.theory_lines import TheoryLine, theory_lines
 from allworlds.covers import CliqueCover
+from allworlds.graphs import AnyGraph
 from allworlds.worlds import World
 
 Floats = NDArray[np.float64]
@@ -181,7 +182,8 @@ class RaceSummary:
     """A finished race, for figures and page; worlds and learners go by their specs."""
 
     graph: str
-    cover: CliqueCover
+    played_on: CliqueCover | AnyGraph
+    """The cover of the graph, or the graph where it has none: directed, changing, noisy."""
     worlds: Mapping[str, World]
     runs: tuple[Runs, ...]
     """Worlds in order, learners within."""
@@ -192,6 +194,11 @@ class RaceSummary:
     command: str
     machine: str
     versions: Mapping[str, str]
+
+    @property
+    def cover(self) -> CliqueCover | None:
+        """The cover of the graph; None where it has none."""
+        return self.played_on if isinstance(self.played_on, CliqueCover) else None
 
     @property
     def horizon(self) -> int:
@@ -221,12 +228,12 @@ class RaceSummary:
     @cached_property
     def theory(self) -> Mapping[str, list[TheoryLine]]:
         """The theory lines of each world."""
-        lines = {}
-        for name, world in self.worlds.items():
-            bounds = next((one.regret_bound for one in self.runs_in(name) if one.learner == self.ours), None)
-            so_far = None if bounds is None else bounds.mean(axis=0)
-            lines[name] = theory_lines(self.cover, world, self.runs[0].rounds, so_far)
-        return lines
+        return {name: self._theory_in(name, world) for name, world in self.worlds.items()}
+
+    def _theory_in(self, name: str, world: World) -> list[TheoryLine]:
+        runs = self.runs_in(name)
+        bounds = next((one.regret_bound for one in runs if one.learner == self.ours), None)
+        return theory_lines(self.played_on, world, runs[0].rounds, None if bounds is None else bounds.mean(axis=0))
 
     def runs_in(self, world: str) -> list[Runs]:
         """One world's runs."""

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from allworlds.covers import CliqueCover, independent_set
 from allworlds.foundation.errors import MissingExtra
+from allworlds.graphs import AnyGraph, FeedbackGraph
 from allworlds.theory import sharp_adversarial_bound, sharp_corrupted_bound
 from allworlds.theory.regret import HOSTILE_START, hostile_lower_bound, stochastic_lower_bound
 from allworlds.worlds import World
@@ -31,13 +32,20 @@ class TheoryLine(NamedTuple):
 
 
 def theory_lines(
-    cover: CliqueCover, world: World, rounds: Rounds, bound_so_far: Floats | None = None
+    played_on: CliqueCover | AnyGraph, world: World, rounds: Rounds, bound_so_far: Floats | None = None
 ) -> list[TheoryLine]:
     """The lines for one world that say something within the horizon.
 
+    A graph without a cover has no upper line, and one that changes or is noisy no lower line either.
     ``bound_so_far`` is the bound that our learner computes along its runs, the mean over seeds, where it has one.
     """
-    lines = [_upper(cover, world, rounds), _so_far(bound_so_far, rounds), _lower(cover, world, rounds)]
+    cover = played_on if isinstance(played_on, CliqueCover) else None
+    graph = played_on if cover is None else cover.graph
+    lines = [
+        None if cover is None else _upper(cover, world, rounds),
+        _so_far(bound_so_far, rounds),
+        _lower(graph, world, rounds) if isinstance(graph, FeedbackGraph) else None,
+    ]
     return [line for line in lines if line is not None and np.isfinite(line.values).sum() > 1]
 
 
@@ -83,11 +91,11 @@ def _so_far(bound: Floats | None, rounds: Rounds) -> TheoryLine | None:
     )
 
 
-def _lower(cover: CliqueCover, world: World, rounds: Rounds) -> TheoryLine | None:
+def _lower(graph: FeedbackGraph, world: World, rounds: Rounds) -> TheoryLine | None:
     arrays = world.arrays
     if world.means is not None and arrays.noise == BERNOULLI and arrays.attack == NO_ATTACK:
         try:
-            constant = stochastic_lower_bound(cover.graph, world.means)
+            constant = stochastic_lower_bound(graph, world.means)
         except MissingExtra:
             return None
         values, most = constant * np.log(rounds), float(np.ptp(world.means)) * rounds
@@ -98,9 +106,9 @@ def _lower(cover: CliqueCover, world: World, rounds: Rounds) -> TheoryLine | Non
             f"The dotted line is {constant:.3g} log t: for large t no learner that is good in all such worlds stays "
             "below it. It is asymptotic: curves may lie below it early on.",
         )
-    if arrays.attack != NO_ATTACK:
+    if arrays.attack != NO_ATTACK or graph.demands():  # the constant is that of undirected graphs
         return None
-    independent = len(independent_set(cover.graph))
+    independent = len(independent_set(graph))
     return TheoryLine(
         "limit",
         np.array([hostile_lower_bound(independent, int(t)) for t in rounds]),

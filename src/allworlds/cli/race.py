@@ -41,7 +41,12 @@ def race(
         Several, typer.Option(help="A world; repeat for several.", show_default="four of them", metavar="SPEC")
     ] = None,
     learner: Annotated[
-        Several, typer.Option(help="A learner; repeat for several.", show_default="six of them", metavar="SPEC")
+        Several,
+        typer.Option(
+            help="A learner; repeat for several.",
+            show_default="six of them, or as many as take the graph",
+            metavar="SPEC",
+        ),
     ] = None,
     horizon: Annotated[int | None, typer.Option(min=1, help="Rounds of a run.", show_default="30000")] = None,
     seeds: Annotated[int | None, typer.Option(min=1, help="Runs of a learner in a world.", show_default="20")] = None,
@@ -106,7 +111,7 @@ def _print_result(result: RaceResult) -> None:
         screen.print(Text(finding(summary)))
     runs = len(result.standings) * len(summary.seeds)
     played = f"{counted(runs, 'run')} of {counted(summary.horizon, 'round')}"
-    screen.print(Text(f"{played} on {describe_graph(summary.graph, summary.cover)}; {result.seconds:.0f} s."))
+    screen.print(Text(f"{played} on {describe_graph(summary.graph, summary.played_on)}; {result.seconds:.0f} s."))
     if result.report is not None:
         screen.print(Text(f"report: {result.report}"))
 

@@ -13,7 +13,7 @@ from allworlds.covers.certificate import (
 from allworlds.covers.cover import CliqueCover, read_cover, write_cover
 from allworlds.covers.covering import clique_cover
 from allworlds.covers.independence import independent_set
-from allworlds.covers.numbers import fractional_cover, independence_number, observability, weak_domination
+from allworlds.covers.numbers import fractional_cover, independence_number, weak_domination
 
 __all__ = [
     "CliqueCover",
@@ -27,7 +27,6 @@ __all__ = [
     "fractional_cover",
     "independence_number",
     "independent_set",
-    "observability",
     "read_cover",
     "weak_domination",
     "write_cover",

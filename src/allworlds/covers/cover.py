@@ -18,7 +18,8 @@ from allworlds.foundation.checks import Error, Ints, frozen, integers, whole
 from allworlds.foundation.errors import InvalidCover, InvalidParameter
 from allworlds.foundation.files import write_atomic
 from allworlds.graphs.files import COVER_FORMAT, graph_from_data, graph_to_data, read_cover_data
-from allworlds.graphs.graph import FeedbackGraph, check_graph, flatten_cliques
+from allworlds.graphs.graph import FeedbackGraph, check_graph
+from allworlds.graphs.inputs import flatten_cliques
 from allworlds.graphs.storage import Arcs, group_arms
 
 Groups: TypeAlias = tuple[Ints, Ints, Ints]

@@ -96,7 +96,7 @@ def make_cover(spec: str) -> CliqueCover:
     parsed = graph_spec(spec)
     if parsed.name == "cover" and parsed.positional:
         return read_cover(str(parsed.positional[0]))
-    return clique_cover(make_graph(spec))
+    return clique_cover(check_graph(make_graph(spec)))
 
 
 @functools.cache

@@ -1,23 +1,19 @@
-"""Numbers that describe a graph: independence and fractional cover number, observability and weak domination.
+"""Numbers that describe a graph: independence, fractional cover and weak domination number.
 
 For every graph alpha <= fractional cover number <= theta: the independence number, the least total weight of cliques
 such that every arm is in cliques of weight one, and the number of cliques of the smallest cover. Lovász's number lies
 between alpha and the fractional one; it needs a semidefinite solver and is not computed.
 
-:func:`observability` and :func:`weak_domination` are about directed feedback, which need not be mutual, and where an
-arm need not see itself: ``sees[i, j]`` says that choosing arm i shows the loss of arm j, (n_arms, n_arms). An arm is
-observable if some arm sees it, and strongly so if it sees itself or all other arms see it. The best regret is of order
-sqrt(T) if all arms are strongly observable, T^(2/3) if all are observable, and T otherwise [Alon, Cesa-Bianchi, Dekel
-and Koren 2015].
+:func:`weak_domination` is about directed graphs that are not strongly observable: it sets their best regret, of order
+delta^(1/3) T^(2/3) up to logarithms [Alon, Cesa-Bianchi, Dekel and Koren 2015].
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from allworlds.covers import independence, set_cover
 from allworlds.covers.budget import Budget, check_time_limit
@@ -28,8 +24,6 @@ from allworlds.foundation.checks import Ints
 from allworlds.foundation.errors import InvalidGraph, InvalidParameter
 from allworlds.graphs.graph import FeedbackGraph, check_graph
 from allworlds.graphs.storage import DisjointCliques, induced
-
-Observability = Literal["strong", "weak", "none"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +45,9 @@ class Independence:
 
 
 def independence_number(graph: FeedbackGraph, time_limit: float | None = None) -> Independence:
-    """The most arms of which no two see each other, exactly where the budget allows.
+    """The most arms of which none sees another, exactly where the budget allows.
+
+    In a directed graph an edge in either direction joins two arms: the number is that of ``graph.symmetrised()``.
 
     Against adversarial losses, the regret of every learner is at least of order sqrt(alpha T). To find alpha is
     NP-hard: dominated arms are put aside, as for :func:`clique_cover`, and the rest is searched component by
@@ -65,7 +61,7 @@ def independence_number(graph: FeedbackGraph, time_limit: float | None = None) -
 
     [Mannor and Shamir 2011].
     """
-    check_graph(graph)
+    graph = check_graph(graph.symmetrised() if isinstance(graph, FeedbackGraph) else graph)
     check_time_limit(time_limit)
     if isinstance(graph._storage, DisjointCliques):
         arms = independence.independent_set(graph)
@@ -123,22 +119,6 @@ def fractional_cover(graph: FeedbackGraph, time_limit: float | None = None) -> F
     return packing
 
 
-def observability(sees: ArrayLike) -> Observability:
-    """Whether all arms of a directed graph are strongly observable, all are observable, or not even that.
-
-    >>> observability([[1, 1], [0, 0]])  # apple tasting: arm 0 sees arm 1
-    'strong'
-    >>> observability([[0, 1, 1], [0, 0, 0], [1, 0, 0]])
-    'weak'
-    >>> observability([[1, 0], [0, 0]])
-    'none'
-    """
-    matrix = _checked_matrix(sees)
-    if not matrix.any(axis=0).all():
-        return "none"
-    return "strong" if _strongly_observable(matrix).all() else "weak"
-
-
 @dataclass(frozen=True, eq=False)
 class Domination:
     """Sorted arms that together see all arms in question, and a lower bound on the size of such sets."""
@@ -157,23 +137,25 @@ class Domination:
         return self.lower == self.upper
 
 
-def weak_domination(sees: ArrayLike, time_limit: float | None = None) -> Domination:
-    """The fewest arms that together see every arm that is not strongly observable.
+def weak_domination(graph: FeedbackGraph, time_limit: float | None = None) -> Domination:
+    """The fewest arms that together see every arm that is not strongly observable; none if all are.
 
     Exact by HiGHS where the time limit allows; otherwise greedy, the arm that sees the most first, with a bound by
     counting.
 
-    >>> weak_domination([[0, 1, 1], [0, 0, 0], [1, 0, 0]]).arms
-    array([0, 2])
+    >>> from allworlds.graphs import directed_cycle, revealing_action
+    >>> weak_domination(revealing_action(5)).arms, weak_domination(directed_cycle(4, self_loops=False)).upper
+    (array([0]), 4)
 
     [Alon, Cesa-Bianchi, Dekel and Koren 2015, Definition 5].
     """
-    matrix = _checked_matrix(sees)
+    if not isinstance(graph, FeedbackGraph):
+        raise InvalidParameter(f"graph is of type {type(graph).__name__}; expected a FeedbackGraph")
     check_time_limit(time_limit)
-    blind = np.flatnonzero(~matrix.any(axis=0))
-    if blind.size:
-        raise InvalidGraph(f"no arm sees arm {blind[0]}; expected an observable graph, in which some arm sees each arm")
-    wanted = matrix[:, ~_strongly_observable(matrix)]
+    level = graph.observability
+    if level == "none":
+        raise InvalidGraph(f"no arm sees arm {level.arms[0]}; expected that some arm sees each arm")
+    wanted = graph.adjacency()[:, list(level.arms)] if level.arms else np.zeros((graph.n_arms, 0), dtype=np.bool_)
     if wanted.shape[1] == 0:
         return Domination(np.zeros(0, dtype=np.int64), 0)
     greedy = _greedy_domination(wanted)
@@ -185,11 +167,6 @@ def weak_domination(sees: ArrayLike, time_limit: float | None = None) -> Dominat
     return Domination(best, min(max(lower, bound), len(best)))
 
 
-def _strongly_observable(sees: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Whether each arm sees itself or is seen by all others, (n_arms,)."""
-    return np.diagonal(sees) | (sees | np.eye(len(sees), dtype=np.bool_)).all(axis=0)
-
-
 def _greedy_domination(wanted: NDArray[np.bool_]) -> Ints:
     """Sorted arms that together see all columns."""
     left, arms = wanted.copy(), []
@@ -198,12 +175,3 @@ def _greedy_domination(wanted: NDArray[np.bool_]) -> Ints:
         arms.append(arm)
         left[:, left[arm]] = False
     return np.sort(np.array(arms, dtype=np.int64))
-
-
-def _checked_matrix(sees: ArrayLike) -> NDArray[np.bool_]:
-    matrix = np.asarray(sees)
-    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.shape[0] == 0:
-        raise InvalidGraph(f"sees has shape {matrix.shape}; expected a square matrix, one row for each arm")
-    if matrix.dtype.kind not in "biuf" or not np.isin(matrix, (0, 1)).all():
-        raise InvalidGraph("sees has entries other than 0 and 1; expected 1 at [i, j] if choosing arm i shows arm j")
-    return matrix.astype(np.bool_)

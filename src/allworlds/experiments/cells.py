@@ -22,10 +22,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from allworlds.covers import CliqueCover
+from allworlds.covers import CliqueCover, clique_cover
 from allworlds.covers.covering import make_cover
 from allworlds.foundation.errors import AllWorldsError, InvalidParameter
 from allworlds.foundation.specs import PATHS, parse_spec
+from allworlds.graphs import AnyGraph, FeedbackGraph
+from allworlds.graphs.by_name import make_graph
 from allworlds.learners import Learner
 from allworlds.learners.by_name import make_learner
 from allworlds.worlds import World
@@ -59,6 +61,7 @@ class Cell:
     learner_label: str
     n_arms: int
     n_cliques: int
+    """Of the cover; 0 where the graph has none, because it is directed, changes or is noisy."""
     budget: float | None
     """How much corruption the world may spend; None for a world without corruption."""
     graph_digest: str
@@ -81,24 +84,27 @@ class SpecCache:
 
     def __init__(self, base: Path) -> None:
         self.base = base
-        self.cover, self.world = functools.cache(self._cover), functools.cache(self._world)
+        self.graph, self.world = functools.cache(self._graph), functools.cache(self._world)
         self.learner, self.digests = functools.cache(self._learner), functools.cache(self._digests)
 
-    def _cover(self, graph: str) -> CliqueCover:
-        """The cover of a graph; ``cover:FILE`` gives the stored one."""
-        return make_cover(self._placed(graph))
+    def _graph(self, graph: str) -> CliqueCover | AnyGraph:
+        """What learners play on: the cover of a graph, or the graph itself where it has none.
+
+        ``cover:FILE`` gives the stored cover. A graph that is directed, changes or is noisy has no cover.
+        """
+        return _cover_or_graph(self._placed(graph))
 
     def _world(self, graph: str, world: str) -> World:
         """The world with as many arms as the graph."""
-        return make_world(self._placed(world), self.cover(graph).n_arms)
+        return make_world(self._placed(world), self.graph(graph).n_arms)
 
     def _learner(self, graph: str, learner: str, horizon: int) -> Learner:
-        """The learner on the cover of the graph."""
-        return make_learner(learner, self.cover(graph), horizon)
+        """The learner on the graph or its cover; raises where the learner does not take the graph."""
+        return make_learner(learner, self.graph(graph), horizon)
 
     def _digests(self, graph: str, world: str) -> tuple[str, str]:
-        """Hashes of the cover and of the world."""
-        return self.cover(graph).digest(), world_digest(self.world(graph, world))
+        """Hashes of the graph or its cover, and of the world."""
+        return self.graph(graph).digest(), world_digest(self.world(graph, world))
 
     def _placed(self, spec: str) -> str:
         parsed = parse_spec(spec)
@@ -141,7 +147,7 @@ def make_cells(experiment: Experiment, cache: SpecCache, *, places: bool = True)
 def _make_cell(
     cache: SpecCache, graph: Named, world: Named, learner: Named, horizon: int, number: int, *, masses: bool
 ) -> Cell:
-    cover, made = cache.cover(graph.spec), cache.world(graph.spec, world.spec)
+    played_on, made = cache.graph(graph.spec), cache.world(graph.spec, world.spec)
     if made.longest is not None and made.longest < horizon:
         raise InvalidParameter(
             f"'{world.spec}' has {made.longest} rounds, but the horizon is {horizon}; play at most {made.longest}"
@@ -160,13 +166,20 @@ def _make_cell(
         graph_label=graph.label,
         world_label=world.label,
         learner_label=learner.label,
-        n_arms=cover.n_arms,
-        n_cliques=cover.n_cliques,
+        n_arms=played_on.n_arms,
+        n_cliques=played_on.n_cliques if isinstance(played_on, CliqueCover) else 0,
         budget=made.budget,
         graph_digest=digests[0],
         world_digest=digests[1],
         record_masses=masses,
     )
+
+
+def _cover_or_graph(spec: str) -> CliqueCover | AnyGraph:
+    if parse_spec(spec).name == "cover":
+        return make_cover(spec)
+    graph = make_graph(spec)
+    return clique_cover(graph) if isinstance(graph, FeedbackGraph) and not graph.demands() else graph
 
 
 def _hash(parts: list[Any]) -> str:

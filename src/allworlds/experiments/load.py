@@ -6,7 +6,7 @@
 | ``graph``, ``world``, ``learner`` | their labels, which are their specs where no label was given |
 | ``horizon`` | how long the cell ran |
 | ``seed_number``, ``seed`` | the number in the file, and the seed that it was played with |
-| ``n_arms``, ``n_cliques`` | of the graph and of the cover that was used |
+| ``n_arms``, ``n_cliques`` | of the graph and of the cover that was used; 0 cliques where the graph has no cover |
 | ``budget`` | how much corruption the world may spend; null where there is none |
 | ``graph.*``, ``world.*``, ``learner.*`` | what their specs give by key: ``world.gap``, ``learner.beta`` |
 | ``round`` | about 200 rounds from 1 to the horizon, evenly spaced in their logarithm |

@@ -29,7 +29,7 @@ Scalar: TypeAlias = int | float | bool | str
 Value: TypeAlias = Scalar | tuple[Scalar, ...]
 Kind = Literal["integer", "number", "flag", "word", "integers", "numbers", "path"]
 
-PATHS = ("cover", "file", "recorded")
+PATHS = ("changing-file", "cover", "file", "recorded")
 """Names whose argument is a path, taken as it is."""
 WORDS: dict[str, str] = {
     "integer": "a whole number",

@@ -1,8 +1,29 @@
-"""Who sees whom: feedback graphs, and families of them."""
+"""Who sees whom: feedback graphs, families of them, and graphs that change or are noisy."""
 
 from __future__ import annotations
 
-from allworlds.graphs.changing import AnyGraph, ChangingGraph, NoisyGraph, changing, noisy
+from allworlds.graphs.changing import (
+    AnyGraph,
+    ChangingGraph,
+    alternating_cliques,
+    changing,
+    random_edges,
+    read_changing,
+)
+from allworlds.graphs.directed_families import (
+    apple_tasting,
+    bipartite,
+    clique_with_a_gap,
+    directed_cycle,
+    first_price_bids,
+    label_efficient,
+    loopless_clique,
+    loopy_star,
+    random_directed,
+    revealing_action,
+    total_order,
+    tournament,
+)
 from allworlds.graphs.families import (
     bandit,
     barabasi_albert,
@@ -22,28 +43,45 @@ from allworlds.graphs.families import (
     unit_disk,
 )
 from allworlds.graphs.graph import FeedbackGraph
+from allworlds.graphs.noisy import NoisyGraph, noisy, noisy_grid
 
 __all__ = [
     "AnyGraph",
     "ChangingGraph",
     "FeedbackGraph",
     "NoisyGraph",
+    "alternating_cliques",
+    "apple_tasting",
     "bandit",
     "barabasi_albert",
+    "bipartite",
     "changing",
+    "clique_with_a_gap",
     "cycle",
+    "directed_cycle",
     "disjoint_cliques",
     "erdos_renyi",
+    "first_price_bids",
     "full_information",
     "grid",
     "interval",
+    "label_efficient",
+    "loopless_clique",
+    "loopy_star",
     "lu_gadgets",
     "mycielski_complement",
     "noisy",
+    "noisy_grid",
     "path",
+    "random_directed",
+    "random_edges",
     "random_interval",
     "random_unit_disk",
+    "read_changing",
+    "revealing_action",
     "star",
     "stochastic_blocks",
+    "total_order",
+    "tournament",
     "unit_disk",
 ]

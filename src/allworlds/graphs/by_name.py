@@ -6,22 +6,26 @@ from collections.abc import Sequence
 
 from allworlds.foundation.errors import InvalidParameter
 from allworlds.foundation.specs import Kind, Recipe, Registry, Spec, parse_spec
-from allworlds.graphs import families
+from allworlds.graphs import directed_families, families
+from allworlds.graphs.changing import AnyGraph, alternating_cliques, random_edges, read_changing
 from allworlds.graphs.files import read_graph, read_graph_of_cover
 from allworlds.graphs.graph import FeedbackGraph
+from allworlds.graphs.noisy import noisy_grid
 
 COUNT: dict[str, Kind] = {"n": "integer"}
 
 
-def make_graph(spec: str | Spec) -> FeedbackGraph:
-    """The graph that a spec names; see :mod:`allworlds.foundation.specs` for the grammar.
+def make_graph(spec: str | Spec) -> AnyGraph:
+    """The graph that a spec names, fixed or changing; see :mod:`allworlds.foundation.specs` for the grammar.
 
     >>> make_graph("disjoint-cliques:1,2,4")
     FeedbackGraph(7 arms, 7 edges)
     >>> make_graph("lu-gadgets").n_arms
     30
+    >>> make_graph("random-edges:5,p=0.5,told=before").told
+    'before'
     """
-    graph: FeedbackGraph = GRAPHS.build(graph_spec(spec))
+    graph: AnyGraph = GRAPHS.build(graph_spec(spec))
     return graph
 
 
@@ -146,10 +150,152 @@ GRAPHS = Registry(
         form="barabasi-albert:ARMS,m=LINKS,seed=SEED",
     ),
     Recipe(
+        "apple-tasting",
+        directed_families.apple_tasting,
+        "arm 0 sees both arms, arm 1 none",
+        "apple-tasting",
+        form="apple-tasting",
+    ),
+    Recipe(
+        "revealing-action",
+        directed_families.revealing_action,
+        "arm 0 sees all arms, the others see none; weakly observable",
+        "revealing-action:5",
+        COUNT,
+        ("n",),
+        form="revealing-action:ARMS",
+    ),
+    Recipe(
+        "label-efficient",
+        directed_families.label_efficient,
+        "predictions that show nothing, and arm 0, which shows all; weakly observable",
+        "label-efficient:4",
+        COUNT,
+        ("n",),
+        form="label-efficient:PREDICTIONS",
+    ),
+    Recipe(
+        "loopy-star",
+        directed_families.loopy_star,
+        "an arm sees itself, and arm 0 sees all",
+        "loopy-star:10",
+        COUNT,
+        ("n",),
+        form="loopy-star:ARMS",
+    ),
+    Recipe(
+        "first-price-bids",
+        directed_families.first_price_bids,
+        "a bid shows what all higher bids would have earned",
+        "first-price-bids:10",
+        COUNT,
+        ("n",),
+        form="first-price-bids:ARMS",
+    ),
+    Recipe(
+        "total-order",
+        directed_families.total_order,
+        "an arm sees all arms after it, and itself unless self_loops=false",
+        "total-order:10",
+        {"n": "integer", "self_loops": "flag"},
+        ("n",),
+        form="total-order:ARMS,self_loops=true",
+    ),
+    Recipe(
+        "directed-cycle",
+        directed_families.directed_cycle,
+        "an arm sees the next one in a ring, and itself unless self_loops=false",
+        "directed-cycle:5",
+        {"n": "integer", "self_loops": "flag"},
+        ("n",),
+        form="directed-cycle:ARMS,self_loops=true",
+    ),
+    Recipe(
+        "loopless-clique",
+        directed_families.loopless_clique,
+        "an arm sees all others but not itself",
+        "loopless-clique:10",
+        COUNT,
+        ("n",),
+        form="loopless-clique:ARMS",
+    ),
+    Recipe(
+        "clique-with-a-gap",
+        directed_families.clique_with_a_gap,
+        "everyone sees everyone, but arm 0 is not seen by itself and not by arm 1; weakly observable",
+        "clique-with-a-gap:5",
+        COUNT,
+        ("n",),
+        form="clique-with-a-gap:ARMS",
+    ),
+    Recipe(
+        "bipartite",
+        directed_families.bipartite,
+        "arms on the left see each arm on the right with probability p, and all see themselves",
+        "bipartite:3x5,p=0.5,seed=1",
+        {"left": "integer", "right": "integer", "p": "number", "seed": "integer"},
+        ("left", "right"),
+        form="bipartite:LEFTxRIGHT,p=P,seed=SEED",
+    ),
+    Recipe(
+        "tournament",
+        directed_families.tournament,
+        "of every two arms one sees the other",
+        "tournament:10,seed=1",
+        {"n": "integer", "seed": "integer"},
+        ("n", "seed"),
+        form="tournament:ARMS,seed=SEED",
+    ),
+    Recipe(
+        "random-directed",
+        directed_families.random_directed,
+        "an arm sees each other arm with probability p, and itself with probability loops",
+        "random-directed:10,p=0.3,seed=1",
+        {"n": "integer", "p": "number", "loops": "number", "seed": "integer"},
+        ("n", "p", "seed"),
+        form="random-directed:ARMS,p=P,loops=P,seed=SEED",
+    ),
+    Recipe(
+        "random-edges",
+        random_edges,
+        "changing: in each round every two arms see each other with probability p; told before or after the choice",
+        "random-edges:10,p=0.3,told=after",
+        {"n": "integer", "p": "number", "period": "integer", "told": "word"},
+        ("n", "p"),
+        form="random-edges:ARMS,p=P,period=ROUNDS,told=WHEN",
+    ),
+    Recipe(
+        "alternating-cliques",
+        alternating_cliques,
+        "changing: cliques of one size, after a period of the next size, and so on",
+        "alternating-cliques:12,sizes=3/4,period=10",
+        {"n": "integer", "sizes": "integers", "period": "integer", "told": "word"},
+        ("n", "sizes"),
+        form="alternating-cliques:ARMS,sizes=SIZE/SIZE,period=ROUNDS",
+    ),
+    Recipe(
+        "changing-file",
+        read_changing,
+        "changing: graphs that take turns, as JSON lines (docs/graphs.md)",
+        "changing-file:graphs.jsonl",
+        {"path": "path"},
+        ("path",),
+        form="changing-file:PATH",
+    ),
+    Recipe(
+        "noisy-grid",
+        noisy_grid,
+        "noisy: arms on a board, seen the less clearly the farther away",
+        "noisy-grid:5x5",
+        {"rows": "integer", "columns": "integer", "noise": "number"},
+        ("rows", "columns"),
+        form="noisy-grid:ROWSxCOLUMNS,noise=NOISE",
+    ),
+    Recipe(
         "file",
         read_graph,
         "GraphML (.graphml, .xml), METIS (.graph, .metis), a matrix (.csv), or else an edge list: two arms a line, "
-        "with a space or a comma between; an arm alone has no neighbours",
+        "with a space or a comma between; an arm alone has no neighbours; 'a -> b' is directed",
         "file:graph.txt",
         {"path": "path"},
         ("path",),

@@ -31,7 +31,7 @@ def bandit(n: int) -> FeedbackGraph:
     >>> bandit(3).sees(1)
     array([1])
     """
-    return FeedbackGraph._from_sizes(np.ones(_count("n", n), dtype=np.int64))
+    return FeedbackGraph._from_sizes(np.ones(check_count("n", n), dtype=np.int64))
 
 
 def full_information(n: int) -> FeedbackGraph:
@@ -40,7 +40,7 @@ def full_information(n: int) -> FeedbackGraph:
     >>> full_information(3).sees(1)
     array([0, 1, 2])
     """
-    return FeedbackGraph._from_sizes(np.array([_count("n", n)], dtype=np.int64))
+    return FeedbackGraph._from_sizes(np.array([check_count("n", n)], dtype=np.int64))
 
 
 def disjoint_cliques(n_cliques: int | Sequence[int], size: int | None = None) -> FeedbackGraph:
@@ -54,7 +54,7 @@ def disjoint_cliques(n_cliques: int | Sequence[int], size: int | None = None) ->
     4
     """
     if size is not None:
-        count, each = _count("n_cliques", n_cliques), _count("size", size)
+        count, each = check_count("n_cliques", n_cliques), check_count("size", size)
         if count * each > MOST_ARMS:
             raise InvalidGraph(f"{count:,} cliques of {each:,} arms are too many; expected at most {MOST_ARMS:,} arms")
         return FeedbackGraph._from_sizes(np.full(count, each, dtype=np.int64))
@@ -72,7 +72,7 @@ def star(n: int) -> FeedbackGraph:
     >>> star(4).sees(0), star(4).sees(2)
     (array([0, 1, 2, 3]), array([0, 2]))
     """
-    leaves = np.arange(1, _count("n", n))
+    leaves = np.arange(1, check_count("n", n))
     return FeedbackGraph(n, np.column_stack([np.zeros_like(leaves), leaves]))
 
 
@@ -82,7 +82,7 @@ def path(n: int) -> FeedbackGraph:
     >>> path(4).sees(1)
     array([0, 1, 2])
     """
-    arms = np.arange(_count("n", n))
+    arms = np.arange(check_count("n", n))
     return FeedbackGraph(n, np.column_stack([arms[:-1], arms[1:]]))
 
 
@@ -94,7 +94,7 @@ def cycle(n: int) -> FeedbackGraph:
     >>> cycle(5).sees(0)
     array([0, 1, 4])
     """
-    arms = np.arange(_count("n", n, at_least=3))
+    arms = np.arange(check_count("n", n, at_least=3))
     return FeedbackGraph(n, np.column_stack([arms, (arms + 1) % n]))
 
 
@@ -106,7 +106,7 @@ def grid(rows: int, columns: int) -> FeedbackGraph:
     >>> grid(2, 3).sees(1)
     array([0, 1, 2, 4])
     """
-    rows, columns = _count("rows", rows), _count("columns", columns)
+    rows, columns = check_count("rows", rows), check_count("columns", columns)
     board = np.arange(rows * columns).reshape(rows, columns)
     across = np.column_stack([board[:, :-1].ravel(), board[:, 1:].ravel()])
     down = np.column_stack([board[:-1].ravel(), board[1:].ravel()])
@@ -185,7 +185,7 @@ def mycielski_complement(k: int) -> FeedbackGraph:
     >>> mycielski_complement(4)
     FeedbackGraph(11 arms, 35 edges)
     """
-    k = _count("k", k)
+    k = check_count("k", k)
     if k > 14:
         raise InvalidGraph(f"k is {k}, which gives {3 * 2 ** (k - 2) - 1} arms; expected at most 14")
     graph = np.zeros((1, 1), dtype=np.bool_) if k == 1 else ~np.eye(2, dtype=np.bool_)
@@ -207,8 +207,8 @@ def erdos_renyi(n: int, p: float, seed: Seed) -> FeedbackGraph:
     >>> erdos_renyi(10, 1.0, seed=0).n_edges
     45
     """
-    n, p = _count("n", n), _probability("p", p)
-    places = _successes(n * (n - 1) // 2, p, _generator(seed))
+    n, p = check_count("n", n), check_probability("p", p)
+    places = successes(n * (n - 1) // 2, p, random_generator(seed))
     return FeedbackGraph(n, _triangle_pairs(places, n))
 
 
@@ -222,18 +222,18 @@ def stochastic_blocks(sizes: Sequence[int], p_in: float, p_out: float, seed: See
     """
     blocks = _block_sizes(sizes)
     p_in, p_out = (
-        _probability("p_in", p_in),
-        _probability("p_out", p_out),
+        check_probability("p_in", p_in),
+        check_probability("p_out", p_out),
     )
-    rng = _generator(seed)
+    rng = random_generator(seed)
     starts = np.cumsum(blocks) - blocks
     pairs = []
     for one, (size, start) in enumerate(zip(blocks.tolist(), starts.tolist(), strict=True)):
-        pairs.append(start + _triangle_pairs(_successes(size * (size - 1) // 2, p_in, rng), size))
+        pairs.append(start + _triangle_pairs(successes(size * (size - 1) // 2, p_in, rng), size))
         # All arms of the later blocks at once: a rectangle of size x rest pairs.
         later = start + size
         rest = int(blocks[one + 1 :].sum())
-        places = _successes(size * rest, p_out, rng)
+        places = successes(size * rest, p_out, rng)
         if rest:
             pairs.append(np.column_stack([start + places // rest, later + places % rest]))
     return FeedbackGraph(int(blocks.sum()), np.concatenate(pairs))
@@ -245,8 +245,8 @@ def random_interval(n: int, length: float, seed: Seed) -> FeedbackGraph:
     >>> random_interval(5, 1.0, seed=0).n_edges
     10
     """
-    n, length = _count("n", n), _length("length", length)
-    left = _generator(seed).random(n)
+    n, length = check_count("n", n), _length("length", length)
+    left = random_generator(seed).random(n)
     return interval(np.column_stack([left, left + length]))
 
 
@@ -256,7 +256,7 @@ def random_unit_disk(n: int, radius: float, seed: Seed) -> FeedbackGraph:
     >>> random_unit_disk(5, 1.5, seed=0).n_edges
     10
     """
-    return unit_disk(_generator(seed).random((_count("n", n), 2)), radius)
+    return unit_disk(random_generator(seed).random((check_count("n", n), 2)), radius)
 
 
 def barabasi_albert(n: int, m: int, seed: Seed) -> FeedbackGraph:
@@ -268,10 +268,10 @@ def barabasi_albert(n: int, m: int, seed: Seed) -> FeedbackGraph:
     >>> barabasi_albert(10, 2, seed=0)
     FeedbackGraph(10 arms, 16 edges)
     """
-    n, m = _count("n", n), _count("m", m)
+    n, m = check_count("n", n), check_count("m", m)
     if m >= n:
         raise InvalidGraph(f"m is {m} with n = {n} arms; expected m below n")
-    rng = _generator(seed)
+    rng = random_generator(seed)
     ends = np.empty(2 * m * (n - m), dtype=np.int64)  # an arm is here once for each of its links
     ends[0 : 2 * m : 2], ends[1 : 2 * m : 2] = 0, np.arange(1, m + 1)
     for arm in range(m + 1, n):
@@ -284,15 +284,20 @@ def barabasi_albert(n: int, m: int, seed: Seed) -> FeedbackGraph:
     return FeedbackGraph(n, ends.reshape(-1, 2))
 
 
-def _generator(seed: Seed) -> np.random.Generator:
-    return seed if isinstance(seed, np.random.Generator) else np.random.default_rng(_count("seed", seed, at_least=0))
+def random_generator(seed: Seed) -> np.random.Generator:
+    """The generator itself, or a new one from an integer."""
+    return (
+        seed if isinstance(seed, np.random.Generator) else np.random.default_rng(check_count("seed", seed, at_least=0))
+    )
 
 
-def _count(name: str, value: Any, at_least: int = 1) -> int:
+def check_count(name: str, value: Any, at_least: int = 1) -> int:
+    """A whole number, or InvalidGraph."""
     return whole(name, value, at_least=at_least, error=InvalidGraph)
 
 
-def _probability(name: str, value: float) -> float:
+def check_probability(name: str, value: float) -> float:
+    """A number from 0 to 1, or InvalidGraph."""
     return real(name, value, at_least=0, at_most=1, error=InvalidGraph)
 
 
@@ -319,7 +324,7 @@ def _coordinates(name: str, values: ArrayLike) -> NDArray[np.float64]:
     return array
 
 
-def _successes(trials: int, p: float, rng: np.random.Generator) -> Ints:
+def successes(trials: int, p: float, rng: np.random.Generator) -> Ints:
     """Which of ``trials`` independent trials succeed, sorted: jump from success to success.
 
     The gap to the next success is geometric, so the work follows the successes and not the trials.

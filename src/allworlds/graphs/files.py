@@ -3,6 +3,10 @@
 An edge list has two arms a line, separated by spaces or a comma; a line with one arm adds an arm without neighbours.
 What follows a ``#`` is a comment. Arms are known by number if they are exactly 0, 1, 2, …, otherwise by their labels. A
 list must not mix numbers and names: most often, one of them is a typing error.
+
+An edge list with arrows, ``a -> b`` for "choosing a shows b", a GraphML graph that says it is directed, and a matrix
+that is not symmetric are directed graphs. In these, arms see themselves, unless the file has self-loops (``a -> a``, or
+a 1 on the diagonal): then those arms do, and no others.
 """
 
 from __future__ import annotations
@@ -16,13 +20,16 @@ from typing import Any
 
 import numpy as np
 
+from allworlds.foundation.checks import shorten
 from allworlds.foundation.errors import InvalidCover, InvalidGraph
 from allworlds.foundation.specs import check_known
-from allworlds.graphs.graph import FeedbackGraph, import_networkx
-from allworlds.graphs.storage import DisjointCliques
+from allworlds.graphs.graph import FeedbackGraph
+from allworlds.graphs.inputs import import_networkx
+from allworlds.graphs.storage import Arcs, DisjointCliques
 
 FORMATS = ("auto", "edges", "graphml", "metis", "matrix")
 SUFFIXES = {".graphml": "graphml", ".xml": "graphml", ".graph": "metis", ".metis": "metis"}
+ARROW = "->"
 NUMBER = re.compile(r"[+-]?\d+(\.\d+)?", re.ASCII)
 COVER_FORMAT = "allworlds cover 1"
 
@@ -79,13 +86,19 @@ def parse_graph(text: str, form: str = "auto", name: str = "standard input") -> 
 def graph_to_data(graph: FeedbackGraph) -> dict[str, Any]:
     """The graph as numbers, arrays and labels: disjoint cliques by the clique of each arm, other graphs by edges.
 
+    A graph that is directed, or has arms that do not see themselves, is written by its arcs, self-loops among them.
+
     >>> graph_to_data(FeedbackGraph(3, [(0, 1)]))["owner"].tolist()
     [0, 0, 1]
+    >>> graph_to_data(FeedbackGraph(2, [(0, 1)], directed=True, self_loops=[0]))["arcs"].tolist()
+    [[0, 0], [0, 1]]
     """
     storage = graph._storage
     data: dict[str, Any] = {"n_arms": graph.n_arms}
     if isinstance(storage, DisjointCliques):
         data["owner"] = storage.owner
+    elif isinstance(storage, Arcs):
+        data["arcs"] = np.column_stack([np.repeat(np.arange(graph.n_arms), np.diff(storage.indptr)), storage.indices])
     else:
         data["edges"] = graph.edges()
     if graph.labels is not None:
@@ -101,7 +114,9 @@ def graph_from_data(data: dict[str, Any]) -> FeedbackGraph:
         if owner.size == 0 or owner.shape != (data["n_arms"],):
             raise InvalidGraph(f"owner has shape {owner.shape}; expected one number for each of {data['n_arms']} arms")
         return FeedbackGraph._of(DisjointCliques.from_owner(owner), labels)
-    return FeedbackGraph(data["n_arms"], np.asarray(data["edges"], dtype=np.int64).reshape(-1, 2), labels)
+    directed = "arcs" in data
+    pairs = np.asarray(data["arcs" if directed else "edges"], dtype=np.int64).reshape(-1, 2)
+    return FeedbackGraph(data["n_arms"], pairs, labels, directed=directed, self_loops=not directed)
 
 
 def read_cover_data(path: str | Path) -> dict[str, Any]:
@@ -134,8 +149,21 @@ def _from_lines(name: str, lines: list[str], form: str) -> FeedbackGraph:
 def _from_edge_list(name: str, lines: list[str]) -> FeedbackGraph:
     pairs: list[list[str]] = []
     first_line: dict[str, int] = {}
+    first_pair, directed = 0, False
     for number, line in enumerate(lines, start=1):
-        arms = line.partition("#")[0].replace(",", " ").split()
+        text = line.partition("#")[0]
+        arrow = ARROW in text
+        arms = text.replace(ARROW, " ").replace(",", " ").split()
+        if arrow and (text.count(ARROW) != 1 or [len(end.split()) for end in text.split(ARROW)] != [1, 1]):
+            raise InvalidGraph(f"line {number} of '{name}' is {shorten(text.strip())}; expected one arm, ->, one arm")
+        if len(arms) == 2 and not pairs:
+            first_pair, directed = number, arrow
+        if len(arms) == 2 and arrow != directed:
+            here, there = ("an arrow", "none") if arrow else ("no arrow", "one")
+            raise InvalidGraph(
+                f"line {number} of '{name}' has {here}, but line {first_pair} has {there}; expected arrows on all "
+                "lines or on none"
+            )
         if len(arms) > 2:
             raise InvalidGraph(
                 f"line {number} of '{name}' has {len(arms)} columns; expected two arms that see each other, or one arm"
@@ -154,16 +182,18 @@ def _from_edge_list(name: str, lines: list[str]) -> FeedbackGraph:
             f"'{name}', line {first_line[odd[0]]}: '{odd[0]}' is a {one}, but the other arms are {many}; "
             "expected only numbers or only names (a heading begins with #)"
         )
-    return _from_names(list(first_line), pairs)
+    return _from_names(list(first_line), pairs, directed=directed)
 
 
-def _from_names(names: list[str], pairs: Iterable[Iterable[str]]) -> FeedbackGraph:
+def _from_names(names: list[str], pairs: Iterable[Iterable[str]], *, directed: bool) -> FeedbackGraph:
     """Arms in numerical order if all names are whole numbers, else in the order given."""
     labels: list[int] | list[str] = names
     if all(name.isascii() and name.isdigit() and str(int(name)) == name for name in names):
         labels = sorted(int(name) for name in names)
     arm_of = {str(label): arm for arm, label in enumerate(labels)}
-    return FeedbackGraph(len(labels), [[arm_of[name] for name in pair] for pair in pairs], labels)
+    edges = [[arm_of[name] for name in pair] for pair in pairs]
+    loops = not directed or all(one != other for one, other in edges)
+    return FeedbackGraph(len(labels), edges, labels, directed=directed, self_loops=loops)
 
 
 def _from_graphml(name: str, content: bytes) -> FeedbackGraph:
@@ -172,11 +202,10 @@ def _from_graphml(name: str, content: bytes) -> FeedbackGraph:
         graph = networkx.read_graphml(io.BytesIO(content))
     except Exception as error:  # the parser has many errors of its own
         raise InvalidGraph(f"networkx cannot read '{name}' as GraphML: {error}") from None
-    if graph.is_directed():
-        raise InvalidGraph(f"the graph in '{name}' is directed; expected mutual feedback; write it as undirected")
     if not graph.nodes:
         raise InvalidGraph(f"the graph in '{name}' has no nodes; expected at least one")
-    return _from_names([str(node) for node in graph.nodes], [map(str, edge) for edge in graph.edges()])
+    pairs = [list(map(str, edge)) for edge in graph.edges()]
+    return _from_names([str(node) for node in graph.nodes], pairs, directed=graph.is_directed())
 
 
 def _from_metis(name: str, lines: list[str]) -> FeedbackGraph:
@@ -220,7 +249,10 @@ def _metis_number(name: str, number: int, word: str) -> int:
 
 
 def _from_matrix(name: str, lines: list[str]) -> FeedbackGraph:
-    """0 and 1, separated by commas, semicolons or spaces; labels above and beside are allowed."""
+    """0 and 1, separated by commas, semicolons or spaces; labels above and beside are allowed.
+
+    A symmetric matrix is an undirected graph, whatever its diagonal says.
+    """
     rows = [_cells(line) for line in (line.partition("#")[0].rstrip() for line in lines) if line.strip()]
     if not rows:
         raise InvalidGraph(f"'{name}' has no rows; expected a matrix of 0 and 1")
@@ -231,17 +263,24 @@ def _from_matrix(name: str, lines: list[str]) -> FeedbackGraph:
     if beside and [row.pop(0) for row in rows] != labels:
         raise InvalidGraph(f"the labels beside the matrix in '{name}' differ from those above; expected the same")
     try:
-        matrix = [[float(cell) for cell in row] for row in rows]
+        numbers = [[float(cell) for cell in row] for row in rows]
     except ValueError:
         wrong = next(cell for row in rows for cell in row if not cell.replace(".", "", 1).isdigit())
         raise InvalidGraph(f"the matrix in '{name}' contains {wrong!r}; expected 0 and 1") from None
-    return FeedbackGraph.from_adjacency(matrix, labels)
+    if any(len(row) != len(numbers) for row in numbers):
+        return FeedbackGraph.from_adjacency(numbers, labels)  # raises
+    matrix = np.array(numbers)
+    if np.array_equal(matrix, matrix.T):
+        return FeedbackGraph.from_adjacency(matrix, labels)
+    loops = None if np.diagonal(matrix).any() else True
+    return FeedbackGraph.from_adjacency(matrix, labels, directed=True, self_loops=loops)
 
 
 def _looks_like_a_matrix(lines: list[str]) -> bool:
-    """Whether the first line with content has more than two cells, which no edge list has."""
+    """Whether the first line with content has no arrow and more than two cells, which no edge list has."""
     texts = (line.partition("#")[0].strip() for line in lines)
-    return len(_cells(next(filter(None, texts), ""))) > 2
+    first = next(filter(None, texts), "")
+    return ARROW not in first and len(_cells(first)) > 2
 
 
 def _cells(line: str) -> list[str]:

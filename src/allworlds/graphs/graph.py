@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import difflib
 import hashlib
-import operator
-from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from allworlds.foundation.checks import Error, Ints, check_arms, flag, index, integers, is_whole, shorten, whole
-from allworlds.foundation.errors import InvalidGraph, InvalidParameter, MissingExtra
+from allworlds.foundation.checks import Error, Ints, check_arms, flag, index, integers, is_whole, whole
+from allworlds.foundation.errors import InvalidGraph, InvalidParameter
 from allworlds.graphs.features import Observability
+from allworlds.graphs.inputs import (
+    Label,
+    SelfLoops,
+    clean_labels,
+    flatten_cliques,
+    import_networkx,
+    self_loop_pairs,
+    zeros_and_ones,
+)
 from allworlds.graphs.storage import Arcs, DisjointCliques, Storage, from_arcs, from_neighbours, from_pairs, induced
-
-Label: TypeAlias = str | int
-SelfLoops: TypeAlias = bool | Iterable[int]
 
 
 class FeedbackGraph:
@@ -88,7 +92,7 @@ class FeedbackGraph:
         if not flag("directed", directed, InvalidGraph) and self_loops is True:
             storage = from_pairs(n_arms, pairs)
         else:
-            loops = _loops(self_loops, n_arms)
+            loops = self_loop_pairs(self_loops, n_arms)
             storage = from_arcs(n_arms, np.concatenate([pairs, loops] if directed else [pairs, pairs[:, ::-1], loops]))
         self._fill(storage, labels)
 
@@ -134,34 +138,19 @@ class FeedbackGraph:
         >>> FeedbackGraph.from_adjacency([[1, 1], [0, 0]], directed=True).seen_by(1)
         array([0])
         """
-        try:
-            square = np.array(matrix)
-        except ValueError:
-            raise InvalidGraph("the adjacency matrix has rows of different lengths; expected a square matrix") from None
-        if square.ndim != 2 or square.shape[0] != square.shape[1] or square.shape[0] == 0:
-            raise InvalidGraph(f"the adjacency matrix has shape {square.shape}; expected a square matrix")
-        if square.dtype.kind not in "biuf":
-            raise InvalidGraph(f"the adjacency matrix is of type {square.dtype}; expected 0 and 1")
-        if not flag("directed", directed, InvalidGraph):
-            np.fill_diagonal(square, 0)
+        directed = flag("directed", directed, InvalidGraph)
+        seen = zeros_and_ones(matrix, diagonal=directed)
+        if not directed:
             self_loops = True if self_loops is None else self_loops
-        seen = square == 1
-        wrong = np.argwhere(~seen & (square != 0))
-        if wrong.size:
-            row, column = wrong[0]
-            entry = square[row, column]
-            raise InvalidGraph(f"entry ({row}, {column}) of the adjacency matrix is {entry}; expected 0 or 1")
-        lopsided = np.argwhere(seen & ~seen.T)
-        if lopsided.size and not directed:
-            row, column = lopsided[0]
-            raise InvalidGraph(
-                f"arm {row} sees arm {column} but not the other way round; expected a symmetric matrix; "
-                "try directed=True, (matrix | matrix.T) or (matrix & matrix.T)"
-            )
-        loops = _loops(False if self_loops is None else self_loops, len(square))
+            for row, column in np.argwhere(seen & ~seen.T)[:1].tolist():
+                raise InvalidGraph(
+                    f"arm {row} sees arm {column} but not the other way round; expected a symmetric matrix; "
+                    "try directed=True, (matrix | matrix.T) or (matrix & matrix.T)"
+                )
+        loops = self_loop_pairs(False if self_loops is None else self_loops, len(seen))
         if self_loops is not None:
             np.fill_diagonal(seen, False)
-        return cls._of(from_arcs(len(square), np.concatenate([np.argwhere(seen), loops])), labels)
+        return cls._of(from_arcs(len(seen), np.concatenate([np.argwhere(seen), loops])), labels)
 
     @classmethod
     def from_cliques(
@@ -224,8 +213,10 @@ class FeedbackGraph:
 
     def mutual(self) -> FeedbackGraph:
         """The undirected graph of the edges that go both ways; all its arms see themselves."""
+        if not isinstance(self._storage, Arcs):
+            return self
         matrix = self.adjacency()
-        return self if not isinstance(self._storage, Arcs) else self.from_adjacency(matrix & matrix.T, self._labels)
+        return FeedbackGraph.from_adjacency(matrix & matrix.T, self._labels)
 
     def symmetrised(self) -> FeedbackGraph:
         """The undirected graph of all edges, whichever way they go; all its arms see themselves."""
@@ -317,7 +308,7 @@ class FeedbackGraph:
         members = np.unique(members)
         if isinstance(self._storage, DisjointCliques):
             return len(np.unique(self._storage.owner[members])) <= 1
-        return all(np.isin(members, self._storage.sees(arm)).all() for arm in members.tolist())
+        return all(np.isin(members[members != arm], self._storage.sees(arm)).all() for arm in members.tolist())
 
     def edges(self) -> Ints:
         """All edges as pairs i < j, or as directed pairs, sorted, (n_edges, 2), int64; large for dense graphs."""
@@ -381,87 +372,14 @@ class FeedbackGraph:
         return FeedbackGraph._of, (self._storage, self._labels)
 
 
-def check_graph(graph: object, error: Error = InvalidParameter) -> None:
-    """Raise ``error`` unless ``graph`` is an undirected :class:`FeedbackGraph` whose arms all see themselves."""
+def check_graph(graph: object, error: Error = InvalidParameter) -> FeedbackGraph:
+    """The graph; raise ``error`` unless it is an undirected :class:`FeedbackGraph` whose arms all see themselves."""
+    demands = getattr(graph, "demands", None)
+    if demands is None:
+        raise error(f"graph is of type {type(graph).__name__}; expected a FeedbackGraph")
+    for fault in demands().values():
+        advice = "; graph.mutual() is the one of the edges that go both ways" if hasattr(graph, "mutual") else ""
+        raise InvalidGraph(f"{fault}; expected an undirected graph whose arms all see themselves{advice}")
     if not isinstance(graph, FeedbackGraph):
         raise error(f"graph is of type {type(graph).__name__}; expected a FeedbackGraph")
-    for fault in graph.demands().values():
-        raise InvalidGraph(
-            f"{fault}; expected an undirected graph whose arms all see themselves; graph.mutual() is the one of the "
-            "edges that go both ways"
-        )
-
-
-def _loops(self_loops: SelfLoops, n_arms: int) -> Ints:
-    """The self-loops as pairs (i, i)."""
-    if isinstance(self_loops, bool | np.bool_):
-        arms = np.arange(n_arms if self_loops else 0)
-    else:
-        arms = integers("self_loops", self_loops, InvalidGraph).ravel()
-        check_arms("self_loops", arms, n_arms, InvalidGraph)
-    return np.column_stack([arms, arms])
-
-
-def flatten_cliques(cliques: Iterable[Iterable[int]], n_arms: int, error: Error) -> tuple[Ints, Ints]:
-    """The members of all cliques in one array, (total,), and the size of each clique, (n_cliques,).
-
-    >>> flatten_cliques([[0, 2], [1]], 3, InvalidGraph)
-    (array([0, 2, 1]), array([2, 1]))
-    """
-    try:
-        groups = list(cliques)
-    except TypeError:
-        raise error(f"cliques is {shorten(cliques)}; expected a list of lists of arms") from None
-    arrays = []
-    for number, group in enumerate(groups):
-        array = integers(f"clique {number}", group, error)
-        if array.ndim != 1:
-            raise error(f"clique {number} is {shorten(group)}; expected a flat list of arms")
-        if array.size == 0:
-            raise error(f"clique {number} is empty; expected at least one arm; leave it out")
-        arrays.append(array)
-    members = np.concatenate(arrays) if arrays else np.zeros(0, dtype=np.int64)
-    lengths = np.array([len(array) for array in arrays], dtype=np.int64)
-    wrong = np.flatnonzero((members < 0) | (members >= n_arms))
-    if wrong.size:
-        number = int(np.searchsorted(np.cumsum(lengths), wrong[0], side="right"))
-        check_arms(f"clique {number}", members[wrong], n_arms, error)
-    return members, lengths
-
-
-def clean_labels(labels: Sequence[Label] | None, n_arms: int) -> tuple[Label, ...] | None:
-    """Labels as a tuple, or None where they only repeat the arm numbers.
-
-    >>> clean_labels(["red", "blue"], 2)
-    ('red', 'blue')
-    """
-    if labels is None:
-        return None
-    if isinstance(labels, str) or not isinstance(labels, Iterable):
-        raise InvalidGraph(f"labels is {shorten(labels)}; expected a list with one label for each arm")
-    clean: list[Label] = []
-    for label in labels:
-        if isinstance(label, str):
-            clean.append(str(label))
-        elif is_whole(label):
-            clean.append(operator.index(label))
-        else:
-            raise InvalidGraph(
-                f"label {label!r} is of type {type(label).__name__}; expected str or int, so that it can be saved; "
-                "try str(label)"
-            )
-    if len(clean) != n_arms:
-        raise InvalidGraph(f"labels has {len(clean)} labels; expected {n_arms}, one for each arm")
-    twice = [label for label, times in Counter(clean).items() if times > 1]
-    if twice:
-        raise InvalidGraph(f"label {twice[0]!r} names two arms; expected labels that all differ")
-    return None if clean == list(range(n_arms)) else tuple(clean)
-
-
-def import_networkx() -> Any:
-    """The optional package, or :class:`MissingExtra`."""
-    try:
-        import networkx
-    except ImportError:
-        raise MissingExtra('networkx is not installed; try pip install "allworlds[networkx]"') from None
-    return networkx
+    return graph

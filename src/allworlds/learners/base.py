@@ -29,8 +29,8 @@ from numpy.typing import NDArray
 from allworlds.covers import CliqueCover, clique_cover
 from allworlds.foundation.checks import real, whole
 from allworlds.foundation.errors import InvalidGraph, InvalidLosses, InvalidParameter, InvalidState
-from allworlds.graphs import FeedbackGraph
-from allworlds.graphs.changing import AnyGraph, ChangingGraph
+from allworlds.graphs import AnyGraph, ChangingGraph, FeedbackGraph
+from allworlds.graphs.graph import check_graph
 from allworlds.learners import dispatch
 from allworlds.learners.dispatch import Shows, Visibility, observers_of, visibility_of
 
@@ -227,7 +227,7 @@ class CliqueLearner(Learner[StateT, TicketT]):
             )
         if not isinstance(graph, CliqueCover):
             check_accepted(type(self), graph)
-        object.__setattr__(self, "cover", graph if isinstance(graph, CliqueCover) else clique_cover(_fixed(graph)))
+        object.__setattr__(self, "cover", graph if isinstance(graph, CliqueCover) else clique_cover(check_graph(graph)))
         object.__setattr__(self, "graph", self.cover.graph)
 
     @property
@@ -292,25 +292,35 @@ def saved_array(arrays: Mapping[str, NDArray[Any]], name: str, shape: tuple[int,
 def check_accepted(kind: type[Learner], graph: AnyGraph) -> None:
     """Raise InvalidGraph unless a kind of learner takes the graph: name the arm, and learners that do."""
     if graph.observability == "none":
-        arms = graph.observability.arms if isinstance(graph, FeedbackGraph) else ()
-        which = f"arm {arms[0]}" if arms else "some arm in some round"
-        raise InvalidGraph(f"no arm sees {which}; expected that some arm sees each arm; add a self-loop or an edge")
-    demands = {} if kind.shows == "everything" else graph.demands()
-    for feature, fault in demands.items():
+        when = " in some round" if isinstance(graph, ChangingGraph) else ""
+        raise InvalidGraph(
+            f"no arm sees arm {graph.observability.arms[0]}{when}; expected that some arm sees each arm; add a "
+            "self-loop or an edge"
+        )
+    for feature, fault in _demands_on(kind, graph).items():
         if feature not in kind.accepts:
             from allworlds.learners.by_name import LEARNERS
 
             rivals = [recipe for recipe in LEARNERS.values() if recipe.rival]
-            others = [recipe.name for recipe in rivals if demands.keys() <= recipe.kind.accepts]
+            others = [recipe.name for recipe in rivals if accepts_graph(recipe.kind, graph)]
             advice = f"learners that take this graph: {', '.join(others)}" if others else "no learner takes this graph"
             raise InvalidGraph(f"{fault}, which {kind.name} does not take; {advice}")
 
 
-def _fixed(graph: AnyGraph) -> FeedbackGraph:
-    """The graph, which does not change and has no noise: that of a learner that accepts nothing else."""
-    if not isinstance(graph, FeedbackGraph):
-        raise InvalidParameter(f"graph is a {type(graph).__name__}; expected a FeedbackGraph")
-    return graph
+def accepts_graph(kind: type[Learner], graph: AnyGraph) -> bool:
+    """Whether a kind of learner takes the graph.
+
+    >>> from allworlds.graphs import loopy_star
+    >>> from allworlds.learners import Exp3IX, TsallisShannon
+    >>> accepts_graph(Exp3IX, loopy_star(3)), accepts_graph(TsallisShannon, loopy_star(3))
+    (True, False)
+    """
+    return graph.observability != "none" and _demands_on(kind, graph).keys() <= kind.accepts
+
+
+def _demands_on(kind: type[Learner], graph: AnyGraph) -> dict[str, str]:
+    """What the graph asks of a kind of learner: nothing of one that sees everything."""
+    return {} if kind.shows == "everything" else graph.demands()
 
 
 def graph_for(kind: type[Learner], graph: AnyGraph | CliqueCover) -> AnyGraph | CliqueCover:

@@ -20,7 +20,8 @@ from numba.extending import overload
 from numpy.typing import NDArray
 
 from allworlds.foundation.checks import frozen
-from allworlds.graphs.changing import AnyGraph, ChangingGraph, NoisyGraph, blank_lists, lists_of
+from allworlds.graphs import AnyGraph, ChangingGraph, NoisyGraph
+from allworlds.graphs.round_graphs import blank_lists, lists_of
 from allworlds.graphs.storage import Arcs, DisjointCliques
 from allworlds.graphs.storage import Visibility as Visibility
 from allworlds.kernels.jit import lean_jit
@@ -31,7 +32,7 @@ Shows = Literal["neighbours", "itself", "everything"]
 def visibility_of(graph: AnyGraph, shows: Shows) -> Visibility:
     """What a learner is shown: disjoint cliques are listed by clique, the neighbours in other graphs by arm.
 
-    Of a changing graph it is room for the lists of a round, new in every call.
+    Of a changing graph it is room for the lists of a round, new in every call; until then arms see only themselves.
     """
     n_arms = graph.n_arms
     each = frozen(np.arange(n_arms))

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from allworlds.covers import CliqueCover
+
 GREYS = ("#C8C8C8", "#DEDEDE")
 
 
@@ -78,7 +80,8 @@ def mass_figure(summary: RaceSummary, columns: int = 3) -> Figure | None:
     """How our learner divides its probability between the cliques, a panel a world; None without cliques."""
     ours = [one for one in summary.runs if one.learner == summary.ours]
     runs = [(one.world, one.rounds, one.clique_mass) for one in ours if one.clique_mass is not None]
-    if not runs or summary.cover.n_cliques < 2:
+    cover = summary.cover
+    if not runs or cover is None or cover.n_cliques < 2:
         return None
     titles = short_titles(list(summary.worlds))
     rows, wide = -(-len(runs) // columns), min(columns, len(runs))
@@ -86,7 +89,7 @@ def mass_figure(summary: RaceSummary, columns: int = 3) -> Figure | None:
         figure = blank(WIDE, 0.4 + 3.2 * rows)
         panels = figure.subplots(rows, wide, sharey=True, squeeze=False)
         for ax, (world, rounds, masses) in zip(panels.flat, runs, strict=False):
-            mass_areas(ax, rounds, masses, named_cliques(summary, summary.worlds[world], masses))
+            mass_areas(ax, rounds, masses, named_cliques(cover, summary.worlds[world], masses))
             ax.set_title(titles[world])
             ax.set_xlabel("round, log scale")
         for ax in panels.flat[len(runs) :]:
@@ -96,10 +99,10 @@ def mass_figure(summary: RaceSummary, columns: int = 3) -> Figure | None:
     return figure
 
 
-def named_cliques(summary: RaceSummary, world: World, masses: NDArray[np.float64]) -> dict[int, str]:
+def named_cliques(cover: CliqueCover, world: World, masses: NDArray[np.float64]) -> dict[int, str]:
     """The cliques that get a colour and a name: the best arm's, or the largest where the best arm changes."""
     if world.arrays.kind in (STATIONARY, ALTERNATING):
-        return {int(summary.cover.owner[world.best_arm]): "best clique"}
+        return {int(cover.owner[world.best_arm]): "best clique"}
     largest = np.argsort(-masses[len(masses) // 4 :].max(axis=0), kind="stable")[:5]
     return {int(k): f"clique {k}" for k in sorted(largest)}
 

@@ -12,6 +12,7 @@ from allworlds.covers import CliqueCover
 from allworlds.foundation.errors import counted
 from allworlds.foundation.specs import parse_spec
 from allworlds.ftrl import Constants
+from allworlds.graphs import AnyGraph, FeedbackGraph, NoisyGraph
 from allworlds.reporting.curves import has_logarithms
 from allworlds.reporting.page import (
     Cell,
@@ -69,11 +70,11 @@ def world_name(place: int, world: str) -> str:
 
 def make_page(summary: RaceSummary, svgs: dict[str, str]) -> str:
     """The whole page."""
-    graph, cover = summary.graph, summary.cover
+    graph = summary.graph
     where = (
         f"{counted(len(summary.learners), 'learner')}, {counted(len(summary.worlds), 'world')}, "
         f"{counted(summary.horizon, 'round')}, {counted(len(summary.seeds), 'seed')}; "
-        f"graph {describe_graph(graph, cover)}"
+        f"graph {describe_graph(graph, summary.played_on)}"
     )
     parts = [
         "<h1>The race: who is good in every world?</h1>",
@@ -86,8 +87,9 @@ def make_page(summary: RaceSummary, svgs: dict[str, str]) -> str:
         parts.append(_world(summary, world, place, svgs[world_name(place, world)]))
     if "masses" in svgs:
         parts.append(_masses(summary, svgs["masses"]))
-    if PAPER in summary.learners and summary.cover.n_cliques > 1:  # with one clique alpha drops out
-        parts += ["<h2>Why the paper's constants are slow</h2>", f"<p>{why_the_paper_is_slow(summary)}</p>"]
+    cover = summary.cover
+    if PAPER in summary.learners and cover is not None and cover.n_cliques > 1:  # with one clique alpha drops out
+        parts += ["<h2>Why the paper's constants are slow</h2>", f"<p>{why_the_paper_is_slow(summary, cover)}</p>"]
     parts.append(_repeat(summary))
     return whole_page(f"allworlds race: {graph}", "\n".join(parts))
 
@@ -156,16 +158,26 @@ def _repeat(summary: RaceSummary) -> str:
 # --- sentences ---
 
 
-def describe_graph(graph: str, cover: CliqueCover) -> str:
-    """The size of the graph that a spec names, in a sentence.
+def describe_graph(graph: str, played_on: CliqueCover | AnyGraph) -> str:
+    """The graph that a spec names, in a sentence: its size, and what is special about it.
 
     >>> from allworlds.covers import clique_cover
-    >>> from allworlds.graphs import disjoint_cliques
+    >>> from allworlds.graphs import disjoint_cliques, loopy_star
     >>> describe_graph("disjoint-cliques:10x10", clique_cover(disjoint_cliques(10, 10)))
     'disjoint-cliques:10x10: 100 arms in 10 cliques, 450 edges'
+    >>> describe_graph("loopy-star:4", loopy_star(4))
+    'loopy-star:4: 4 arms, 3 directed edges, strongly observable'
     """
-    arms, cliques = counted(cover.n_arms, "arm"), counted(cover.n_cliques, "clique")
-    return f"{graph}: {arms} in {cliques}, {counted(cover.graph.n_edges, 'edge')}"
+    arms = counted(played_on.n_arms, "arm")
+    if isinstance(played_on, CliqueCover):
+        cliques = counted(played_on.n_cliques, "clique")
+        return f"{graph}: {arms} in {cliques}, {counted(played_on.graph.n_edges, 'edge')}"
+    if isinstance(played_on, FeedbackGraph):
+        edges = counted(played_on.n_edges, "directed edge")
+        return f"{graph}: {arms}, {edges}, {played_on.observability}ly observable"
+    if isinstance(played_on, NoisyGraph):
+        return f"{graph}: {arms}, noisy"
+    return f"{graph}: {arms}, changing, told {played_on.told} the choice"
 
 
 def finding(summary: RaceSummary) -> str:
@@ -217,9 +229,9 @@ def about_world(summary: RaceSummary, spec: str) -> str:
     return " ".join(sentences)
 
 
-def why_the_paper_is_slow(summary: RaceSummary) -> str:
+def why_the_paper_is_slow(summary: RaceSummary, cover: CliqueCover) -> str:
     """One paragraph on the printed constants, with the numbers of this race."""
-    paper, practical = Constants.paper(summary.cover, summary.horizon), Constants.practical(summary.cover)
+    paper, practical = Constants.paper(cover, summary.horizon), Constants.practical(cover)
     rate = practical.eta0 * float(practical.rate_factors.max())
     speed = (rate / max(practical.alpha)) / (paper.eta0 / max(paper.alpha))
     regret = {(row.world, row.learner): row.regret.mean for row in summary.standings}

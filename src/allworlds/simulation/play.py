@@ -22,13 +22,12 @@ from numpy.typing import NDArray
 
 from allworlds.foundation.checks import shorten, whole
 from allworlds.foundation.errors import InvalidParameter
-from allworlds.graphs import FeedbackGraph
-from allworlds.graphs.changing import RoundGraphs, add_noise, blank_lists, write_graph
+from allworlds.graphs.round_graphs import RoundGraphs, add_noise, is_new, write_graph
 from allworlds.kernels.jit import lean_jit
 from allworlds.kernels.random import STREAM_LEARNER, as_seed, uniform_pair
 from allworlds.learners import Learner
 from allworlds.learners.dispatch import Visibility, draw, regraph, regret_bound, update, visibility, write_clique_masses
-from allworlds.simulation.python_loop import python_loop
+from allworlds.simulation.python_loop import observers_in, python_loop, round_graphs_of
 from allworlds.simulation.trace import Record, Trace, as_trace, new_record, record_rounds, write_regret
 from allworlds.worlds import Reactive, World
 from allworlds.worlds.losses import RunTotals, WorldArrays, new_totals, play_round
@@ -44,6 +43,9 @@ def play(learner: Any, world: World | Reactive, horizon: int, seed: int = 0) -> 
     ``observe(arm, losses)``, or a :class:`~allworlds.worlds.Reactive` world, is played round by round in Python; its
     ``losses`` are a dictionary, of the arms that ``learner.graph`` shows where it has one. If such a learner has a
     method ``start(seed)``, it is called first. The learner keeps what it has learnt.
+
+    The graph of the learner may change or be noisy. A plain class that wants to know a round's graph before it chooses
+    asks ``graph.graph_of(round, seed)``; after the choice, the keys of ``losses`` tell what was shown.
 
     >>> from allworlds.covers import clique_cover
     >>> from allworlds.graphs import disjoint_cliques
@@ -66,10 +68,8 @@ def play(learner: Any, world: World | Reactive, horizon: int, seed: int = 0) -> 
     seen = visibility(state)
     totals = new_totals(arrays.candidates.size)
     losses = np.empty(learner.n_arms)
-    graphs, observers = None, seen
-    if not isinstance(learner.graph, FeedbackGraph) and learner.shows == "neighbours":
-        graphs = learner.graph.round_graphs()
-        observers = getattr(state, "observers", None) or blank_lists(learner.n_arms)[1]
+    graphs = round_graphs_of(learner)
+    observers = seen if graphs is None else observers_in(state)
     run(state, seen, observers, arrays, graphs, seed, NO_ROUNDS, losses, totals, record)  # compile the loop, untimed
     started = time.perf_counter()
     run(state, seen, observers, arrays, graphs, seed, rounds, losses, totals, record)
@@ -152,7 +152,7 @@ def run(
         recorded = t == rounds[row]
         if recorded:
             write_clique_masses(state, record.masses[row])
-        if graphs is not None:
+        if graphs is not None and is_new(graphs, t):
             write_graph(graphs, seed, t, seen, observers)
             regraph(state)
         first, second = uniform_pair(seed, STREAM_LEARNER, t, 0)

@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 
 from allworlds.foundation.checks import is_whole
 from allworlds.foundation.errors import InvalidLosses, InvalidParameter
+from allworlds.graphs import ChangingGraph, NoisyGraph
+from allworlds.graphs.round_graphs import RoundGraphs, add_noise, blank_lists, is_new, write_graph
 from allworlds.kernels.random import STREAM_LEARNER, uniform_pair
 from allworlds.learners import Learner
-from allworlds.learners.dispatch import draw, regret_bound, update, visibility, write_clique_masses
+from allworlds.learners.dispatch import Visibility, draw, regraph, regret_bound, update, visibility, write_clique_masses
 from allworlds.simulation.trace import Trace, as_trace, new_record, write_regret
 from allworlds.worlds import Reactive, World
 from allworlds.worlds.losses import new_totals, play_round
@@ -35,8 +37,12 @@ def python_loop(learner: Any, world: World | Reactive, horizon: int, seed: int, 
         if recorded:
             player.write_clique_masses(record.masses[row])
         stage.begin_round(t)
+        player.begin_round(t)
         arm, seen = player.choose(t)
-        player.observe(arm, seen, stage.play_round(t, arm, seen))
+        losses = stage.play_round(t, arm, seen)
+        if player.graphs is not None:
+            add_noise(player.graphs, seed, t, arm, seen, losses)
+        player.observe(arm, seen, losses)
         record.counts[arm] += 1
         if recorded:
             write_regret(stage.totals, record.rows[row])
@@ -46,6 +52,20 @@ def python_loop(learner: Any, world: World | Reactive, horizon: int, seed: int, 
     return as_trace(player.title, name, seed, rounds, record, time.perf_counter() - started)
 
 
+def round_graphs_of(learner: Any) -> RoundGraphs | None:
+    """The graph of each round where it changes or is noisy; None where it is fixed, or the learner ignores it."""
+    graph = getattr(learner, "graph", None)
+    if not isinstance(graph, ChangingGraph | NoisyGraph) or getattr(learner, "shows", "neighbours") != "neighbours":
+        return None
+    return graph.round_graphs()
+
+
+def observers_in(state: Any) -> Visibility:
+    """Where a state has the lists of who shows each arm; room for them where it has none."""
+    found: Visibility | None = getattr(state, "observers", None)
+    return blank_lists(visibility(state).where.size)[1] if found is None else found
+
+
 class _Compiled:
     """A learner of this package, a round at a time."""
 
@@ -53,12 +73,19 @@ class _Compiled:
         self.title, self.seed = learner.title, seed
         self.n_cliques = learner.n_cliques
         self.ticket: Any = None
+        self.graphs = round_graphs_of(learner)
         self.state = learner.init()
-        arm, seen = self.choose(1)  # call every kernel once, to compile it, on a state that is thrown away
+        self.begin_round(1)  # call every kernel once, to compile it, on a state that is thrown away
+        arm, seen = self.choose(1)
         self.observe(arm, seen, np.zeros(seen.size))
         self.write_clique_masses(np.empty(self.n_cliques))
         self.regret_bound()
         self.state = learner.init()
+
+    def begin_round(self, round: int) -> None:
+        if self.graphs is not None and is_new(self.graphs, round):
+            write_graph(self.graphs, self.seed, round, visibility(self.state), observers_in(self.state))
+            regraph(self.state)
 
     def choose(self, round: int) -> tuple[int, Ints]:
         self.ticket = draw(self.state, *uniform_pair(self.seed, STREAM_LEARNER, round, 0))
@@ -89,11 +116,17 @@ class _Plain:
                 f"learner is {what}; expected a learner of allworlds, or an object with choose() -> arm and "
                 "observe(arm, losses)"
             )
-        self.learner, self.n_arms = learner, n_arms
+        self.learner, self.n_arms, self.seed = learner, n_arms, seed
         self.graph = getattr(learner, "graph", None)
+        self.graphs = round_graphs_of(learner)
+        self.lists = blank_lists(n_arms)
         self.title = str(getattr(learner, "name", type(learner).__name__))
         if callable(getattr(learner, "start", None)):
             learner.start(seed)
+
+    def begin_round(self, round: int) -> None:
+        if self.graphs is not None and is_new(self.graphs, round):
+            write_graph(self.graphs, self.seed, round, *self.lists)
 
     def choose(self, round: int) -> tuple[int, Ints]:
         arm = self.learner.choose()
@@ -101,6 +134,9 @@ class _Plain:
             raise InvalidParameter(
                 f"choose() returned {arm!r} in round {round}; expected an arm, 0 to {self.n_arms - 1}"
             )
+        if self.graphs is not None:
+            shown = self.lists[0]
+            return int(arm), shown.order[shown.starts[arm] : shown.starts[arm + 1]]
         return int(arm), np.array([arm], dtype=np.int64) if self.graph is None else self.graph.sees(int(arm))
 
     def observe(self, arm: int, seen: Ints, losses: Floats) -> None:

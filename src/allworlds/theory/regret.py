@@ -21,6 +21,7 @@ from allworlds.covers import CliqueCover, clique_cover
 from allworlds.foundation.checks import numbers
 from allworlds.foundation.errors import InvalidParameter
 from allworlds.graphs import FeedbackGraph
+from allworlds.graphs.round_graphs import lists_of
 from allworlds.graphs.storage import DisjointCliques
 
 Array = NDArray[np.float64]
@@ -153,14 +154,11 @@ def bernoulli_divergence(p: float, q: float) -> float:
 
 def _by_linear_program(graph: FeedbackGraph, gaps: Array, needed: Array) -> float:
     from scipy.optimize import linprog  # here, because it takes long to load
-    from scipy.sparse import coo_array
+    from scipy.sparse import csr_array
 
-    edges = graph.edges()
-    arms = np.arange(graph.n_arms)
-    rows = np.concatenate([edges[:, 0], edges[:, 1], arms])
-    columns = np.concatenate([edges[:, 1], edges[:, 0], arms])
-    sees = coo_array((np.ones(rows.size), (rows, columns)), shape=(graph.n_arms, graph.n_arms)).tocsr()
-    answer: Any = linprog(gaps, A_ub=-sees, b_ub=-needed, bounds=(0.0, None), method="highs")
+    starts, observers = lists_of(graph, back=True)
+    seen_by = csr_array((np.ones(observers.size), observers, starts), shape=(graph.n_arms, graph.n_arms))
+    answer: Any = linprog(gaps, A_ub=-seen_by, b_ub=-needed, bounds=(0.0, None), method="highs")
     if not answer.success:
         raise InvalidParameter(f"the linear program of the lower bound failed: {answer.message}")
     return float(answer.fun)

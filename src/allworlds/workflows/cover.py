@@ -18,9 +18,10 @@ from allworlds.covers.numbers import Independence, fractional_cover, independenc
 from allworlds.foundation.errors import InvalidParameter
 from allworlds.foundation.files import open_folder
 from allworlds.foundation.specs import check_known
-from allworlds.graphs import FeedbackGraph
+from allworlds.graphs import AnyGraph
 from allworlds.graphs.by_name import make_graph
 from allworlds.graphs.files import FORMATS, parse_graph, read_graph
+from allworlds.graphs.graph import check_graph
 from allworlds.graphs.storage import DisjointCliques
 from allworlds.reporting.canvas import check_drawing, save
 from allworlds.reporting.pictures import cover_picture
@@ -112,7 +113,7 @@ def cover_graph(
     check_known(objective, OBJECTIVES, "objective")
     cost: Any = clique_penalty if objective == "penalty" else "cliques"
     check_time_limit(time_limit)
-    graph = find_graph(source, form)
+    graph = check_graph(find_graph(source, form))
     if out is not None:
         open_folder(out)  # before the search, so that no result is lost
         check_drawing()
@@ -129,7 +130,7 @@ def cover_graph(
     return CoverResult(source, cover, alpha, _fractional(cover, alpha), seconds, worth, horizon, files)
 
 
-def find_graph(source: str, form: str = "auto") -> FeedbackGraph:
+def find_graph(source: str, form: str = "auto") -> AnyGraph:
     """The graph of ``-``, of a file, or of a spec.
 
     >>> find_graph("grid:2x3").n_arms

@@ -9,7 +9,7 @@ import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -23,7 +23,8 @@ from allworlds.experiments.store import Store, read_description
 from allworlds.foundation.checks import whole
 from allworlds.foundation.errors import CellsFailed, InvalidParameter
 from allworlds.foundation.files import write_atomic
-from allworlds.graphs.by_name import graph_spec
+from allworlds.graphs.by_name import graph_spec, make_graph
+from allworlds.learners.base import accepts_graph, check_accepted
 from allworlds.learners.by_name import LEARNERS
 from allworlds.reporting.canvas import check_drawing
 from allworlds.reporting.page import FIGURES, REPORT
@@ -162,8 +163,8 @@ class RaceResult:
             "allworlds": __version__,
             "race": {
                 "graph": self.race.graph,
-                "n_arms": summary.cover.n_arms,
-                "n_cliques": summary.cover.n_cliques,
+                "n_arms": summary.played_on.n_arms,
+                "n_cliques": None if summary.cover is None else summary.cover.n_cliques,
                 "worlds": list(self.race.worlds),
                 "learners": list(self.race.learners),
                 "horizon": self.race.horizon,
@@ -182,14 +183,30 @@ class RaceResult:
 
 
 def full_race() -> dict[str, Any]:
-    """What ``--full`` changes: every learner, every kind of world, more rounds."""
-    return {"worlds": DEFAULT_WORLDS + MORE_WORLDS, "learners": tuple(LEARNERS), "horizon": 100_000}
+    """What ``--full`` changes: every learner that takes the graph, every kind of world, more rounds."""
+    return {"worlds": DEFAULT_WORLDS + MORE_WORLDS, "learners": "all", "horizon": 100_000}
+
+
+def fitting_learners(graph: str, learners: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Those of the learners that take the graph, and those that do not; raises where none does.
+
+    >>> fitting_learners("first-price-bids:4", ["tsallis-shannon", "exp3-ix"])
+    (['exp3-ix'], ['tsallis-shannon'])
+    """
+    spec = graph_spec(graph)
+    if spec.name == "cover":
+        return list(learners), []
+    kinds, made = {name: LEARNERS.find(name).kind for name in learners}, make_graph(spec)
+    taken = [name for name in learners if accepts_graph(kinds[name], made)]
+    if not taken:
+        check_accepted(kinds[learners[0]], made)
+    return taken, [name for name in learners if name not in taken]
 
 
 def run_race(
     graph: str = Race.graph,
     worlds: Sequence[str] = Race.worlds,
-    learners: Sequence[str] = Race.learners,
+    learners: Sequence[str] | Literal["default", "all"] = "default",
     horizon: int = Race.horizon,
     seeds: int = Race.seeds,
     *,
@@ -206,18 +223,25 @@ def run_race(
     and gives the same numbers. Another race in the same folder replaces the report and plays only cells that are new.
     A report of the same numbers is not drawn again; :func:`report_race` does that.
 
+    A learner that is named and does not take the graph is an error. Of the "default" learners, or of "all", those that
+    do not take it are left out.
+
     >>> import tempfile
     >>> result = run_race("bandit:3", ["stochastic:gap=0.5"], ["ucb-n"], 100, 2, out=tempfile.mkdtemp(), report=False)
     >>> result
     RaceResult(bandit:3, 1 worlds, 100 rounds, 2 seeds; worst ratios: ucb-n 1.00)
     """
     listener = listener or Listener()
+    if learners in ("default", "all"):
+        learners, left_out = fitting_learners(graph, DEFAULT_LEARNERS if learners == "default" else tuple(LEARNERS))
+        if left_out:
+            listener.on_notice(f"left out, because they do not take this graph: {', '.join(left_out)}")
     race = Race(graph, worlds, learners, horizon, seeds, first_seed)
     plan = race.plan()
     if report:
         check_drawing()
     folder = open_run(out, jobs)
-    listener.on_notice(describe_graph(race.graph, plan.cache.cover(race.graph)))
+    listener.on_notice(describe_graph(race.graph, plan.cache.graph(race.graph)))
     ended = run_plan(plan, folder, jobs, cluster, replace=True, listener=listener)
     if ended.failed:
         with Store(folder, read_only=True) as store:
@@ -284,7 +308,7 @@ def _summarise(race: Race, plan: RunPlan, folder: Path) -> RaceSummary:
     description = read_description(folder)
     return RaceSummary(
         graph=race.graph,
-        cover=plan.cache.cover(race.graph),
+        played_on=plan.cache.graph(race.graph),
         worlds={world: plan.cache.world(race.graph, world) for world in race.worlds},
         runs=tuple(runs),
         standings=tuple(rows),
