@@ -6,9 +6,16 @@ from allworlds.learners.exp3 import Exp3 as Exp3
 from allworlds.learners.exp3_g import Exp3G as Exp3G
 from allworlds.learners.exp3_ix import Exp3IX as Exp3IX
 from allworlds.learners.hedge import Hedge as Hedge
+from allworlds.learners.hybrid import Hybrid as Hybrid
+from allworlds.learners.inf import INF as INF
+from allworlds.learners.log_barrier import LogBarrier as LogBarrier
+from allworlds.learners.q_ftrl import QFTRL as QFTRL
+from allworlds.learners.spm_ftrl import SPMFTRL as SPMFTRL
 from allworlds.learners.thompson_n import ThompsonN as ThompsonN
 from allworlds.learners.tsallis_inf import TsallisINF as TsallisINF
+from allworlds.learners.tsallis_inf_graph import TsallisINFGraph as TsallisINFGraph
 from allworlds.learners.tsallis_shannon import TsallisShannon as TsallisShannon
+from allworlds.learners.tsallis_shannon_all import TsallisShannonAll as TsallisShannonAll
 from allworlds.learners.ucb import UCBN as UCBN
 from allworlds.learners.ucb import UCBMaxN as UCBMaxN
 from allworlds.learners.uniform import Uniform as Uniform
