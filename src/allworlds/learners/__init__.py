@@ -6,6 +6,8 @@ from allworlds.learners.exp3 import Exp3 as Exp3
 from allworlds.learners.exp3_g import Exp3G as Exp3G
 from allworlds.learners.exp3_ix import Exp3IX as Exp3IX
 from allworlds.learners.hedge import Hedge as Hedge
+from allworlds.learners.imed_n import IMEDN as IMEDN
+from allworlds.learners.kl_ucb_n import KLUCBN as KLUCBN
 from allworlds.learners.thompson_n import ThompsonN as ThompsonN
 from allworlds.learners.tsallis_inf import TsallisINF as TsallisINF
 from allworlds.learners.tsallis_shannon import TsallisShannon as TsallisShannon
