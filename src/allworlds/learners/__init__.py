@@ -10,6 +10,7 @@ from allworlds.learners.imed_n import IMEDN as IMEDN
 from allworlds.learners.kl_ucb_n import KLUCBN as KLUCBN
 from allworlds.learners.moss import MOSS as MOSS
 from allworlds.learners.moss import MOSSN as MOSSN
+from allworlds.learners.thompson_discounted import ThompsonDiscounted as ThompsonDiscounted
 from allworlds.learners.thompson_n import ThompsonN as ThompsonN
 from allworlds.learners.tsallis_inf import TsallisINF as TsallisINF
 from allworlds.learners.tsallis_shannon import TsallisShannon as TsallisShannon
@@ -17,4 +18,6 @@ from allworlds.learners.ucb import UCBN as UCBN
 from allworlds.learners.ucb import UCBMaxN as UCBMaxN
 from allworlds.learners.ucb_ne import UCBNE as UCBNE
 from allworlds.learners.ucb_v_n import UCBVN as UCBVN
+from allworlds.learners.ucb_window import UCBDiscounted as UCBDiscounted
+from allworlds.learners.ucb_window import UCBWindow as UCBWindow
 from allworlds.learners.uniform import Uniform as Uniform
