@@ -25,6 +25,7 @@ FACTORIES: dict[str, Callable[[CliqueCover], Learner]] = {
     "aae-alphasample": partial(make_learner, "aae-alphasample:scale=0.02", horizon=1000),  # phases of some 6, 24, 96
     "moss": partial(make_learner, "moss", horizon=1000),
     "ucb-window": partial(make_learner, "ucb-window:window=15"),  # shorter than the runs
+    "ucb-lp": partial(make_learner, "ucb-lp", horizon=1000),
 }
 """How a learner is made from a cover; overwrite an entry where more than the cover is needed."""
 

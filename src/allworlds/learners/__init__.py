@@ -3,6 +3,7 @@
 from allworlds.learners.aae_alphasample import AAEAlphaSample as AAEAlphaSample
 from allworlds.learners.aae_independent import AAEIndependent as AAEIndependent
 from allworlds.learners.base import Learner as Learner
+from allworlds.learners.epsilon_greedy_lp import EpsilonGreedyLP as EpsilonGreedyLP
 from allworlds.learners.exp3 import Exp3 as Exp3
 from allworlds.learners.exp3_g import Exp3G as Exp3G
 from allworlds.learners.exp3_ix import Exp3IX as Exp3IX
@@ -17,6 +18,7 @@ from allworlds.learners.tsallis_inf import TsallisINF as TsallisINF
 from allworlds.learners.tsallis_shannon import TsallisShannon as TsallisShannon
 from allworlds.learners.ucb import UCBN as UCBN
 from allworlds.learners.ucb import UCBMaxN as UCBMaxN
+from allworlds.learners.ucb_lp import UCBLP as UCBLP
 from allworlds.learners.ucb_ne import UCBNE as UCBNE
 from allworlds.learners.ucb_v_n import UCBVN as UCBVN
 from allworlds.learners.ucb_window import UCBDiscounted as UCBDiscounted
