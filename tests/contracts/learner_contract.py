@@ -26,6 +26,7 @@ FACTORIES: dict[str, Callable[[CliqueCover], Learner]] = {
     "moss": partial(make_learner, "moss", horizon=1000),
     "ucb-window": partial(make_learner, "ucb-window:window=15"),  # shorter than the runs
     "ucb-lp": partial(make_learner, "ucb-lp", horizon=1000),
+    "lu-nonstationary": partial(make_learner, "lu-nonstationary:window=20"),  # shorter than the runs
 }
 """How a learner is made from a cover; overwrite an entry where more than the cover is needed."""
 

@@ -10,6 +10,7 @@ from allworlds.learners.exp3_ix import Exp3IX as Exp3IX
 from allworlds.learners.hedge import Hedge as Hedge
 from allworlds.learners.imed_n import IMEDN as IMEDN
 from allworlds.learners.kl_ucb_n import KLUCBN as KLUCBN
+from allworlds.learners.lu_nonstationary import LuNonstationary as LuNonstationary
 from allworlds.learners.moss import MOSS as MOSS
 from allworlds.learners.moss import MOSSN as MOSSN
 from allworlds.learners.thompson_discounted import ThompsonDiscounted as ThompsonDiscounted
