@@ -23,6 +23,10 @@ from allworlds.learners.by_name import BY_NAME, make_learner
 FACTORIES: dict[str, Callable[[Any], Learner]] = {
     **{name: partial(make_learner, name) for name in BY_NAME},
     "aae-alphasample": partial(make_learner, "aae-alphasample:scale=0.02", horizon=1000),  # phases of some 6, 24, 96
+    "moss": partial(make_learner, "moss", horizon=1000),
+    "ucb-window": partial(make_learner, "ucb-window:window=15"),  # shorter than the runs
+    "ucb-lp": partial(make_learner, "ucb-lp", horizon=1000),
+    "lu-nonstationary": partial(make_learner, "lu-nonstationary:window=20"),  # shorter than the runs
 }
 """How a learner is made from a cover or a graph; overwrite an entry where more than that is needed."""
 

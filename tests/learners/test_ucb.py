@@ -8,55 +8,16 @@ import numpy as np
 import pytest
 
 from allworlds import graphs
-from allworlds.foundation.errors import InvalidParameter
+from allworlds.foundation.errors import InvalidGraph, InvalidParameter
 from allworlds.kernels.random import uniform_pair
 from allworlds.learners import UCBN, UCBMaxN
-
-GRAPHS = {
-    "cliques": lambda: graphs.disjoint_cliques([3, 1, 4]),
-    "pentagon": lambda: graphs.cycle(5),
-    "star": lambda: graphs.star(6),
-    "bandit": lambda: graphs.bandit(4),
-    "full": lambda: graphs.full_information(4),
-}
-SHAPES = pytest.mark.parametrize("shape", list(GRAPHS))
-
-
-def losses_of(t, n_arms):
-    means = np.linspace(0.7, 0.3, n_arms)
-    return (np.random.default_rng([8, t]).uniform(size=n_arms) < means).astype(float)
+from index_rules import GRAPHS, SHAPES, equals, losses_of, play
 
 
 def optimistic(past, t, width):
     """The lowest mean that each arm's observations allow, from the list of them."""
-    return np.array([np.mean(seen) - math.sqrt(width * math.log(t) / len(seen)) if seen else -np.inf for seen in past])
-
-
-def equals(values, uniform):
-    """One of the places of the lowest value."""
-    places = np.flatnonzero(values == values.min())
-    return int(places[int(uniform * places.size)])
-
-
-def play(learner, rule, n_rounds=400):
-    """Play a learner beside a rule; they must choose the same arms. How often there was a choice among equals."""
-    state = learner.init()
-    past = [[] for _ in range(learner.n_arms)]
-    ties = 0
-    for t in range(1, n_rounds + 1):
-        first, second = uniform_pair(21, 9, t, 0)
-        ticket = learner.draw(state, first, second)
-        assert ticket.arm == rule(past, t, first, second)
-        assert ticket.probability == pytest.approx(learner.distribution(state)[ticket.arm], rel=1e-14)
-        ties += ticket.probability < 1.0
-        losses = losses_of(t, learner.n_arms)
-        seen = np.flatnonzero(
-            [learner.graph.are_neighbours(ticket.arm, i) or i == ticket.arm for i in range(len(past))]
-        )
-        for i in seen:
-            past[i].append(losses[i])
-        learner.update(state, ticket, losses[seen])
-    return ties
+    seen = [[loss for _, loss in pairs] for pairs in past]
+    return np.array([np.mean(x) - math.sqrt(width * math.log(t) / len(x)) if x else -np.inf for x in seen])
 
 
 @SHAPES
@@ -69,11 +30,12 @@ def test_ucb_n_chooses_what_the_published_rule_chooses(shape, width):
 @SHAPES
 def test_ucb_maxn_plays_the_best_neighbour_of_what_ucb_n_would_choose(shape):
     graph = GRAPHS[shape]()
+    matrix = graph.adjacency()
 
     def rule(past, t, first, second):
         wanted = equals(optimistic(past, t, 2.0), first)
-        neighbours = graph.sees(wanted)
-        means = np.array([np.mean(past[j]) if past[j] else np.inf for j in neighbours])
+        neighbours = np.flatnonzero(matrix[:, wanted])
+        means = [np.mean([loss for _, loss in past[j]]) if past[j] else np.inf for j in neighbours]
         return int(neighbours[equals(means, second)])
 
     assert play(UCBMaxN(graph), rule) > 0
@@ -122,6 +84,25 @@ def test_a_hub_that_is_best_so_far_is_played_to_look_at_a_leaf_that_was_never_se
     learner.update(state, learner.draw(state, 0.1, 0.1)._replace(arm=0), np.array([1.0, 0.0]))
     assert learner.distribution(state).tolist() == [0.0, 1.0, 0.0]
     assert UCBN(learner.graph).distribution(state).tolist() == [0.0, 0.0, 1.0]
+
+
+def test_ucb_maxn_looks_at_an_arm_through_those_who_show_it_not_through_those_whom_it_shows():
+    # Arm 0 shows arm 1, which shows only itself. Both were seen, arm 2 was not; arm 0 has the best mean.
+    graph = graphs.FeedbackGraph(3, [(0, 1), (2, 0)], directed=True)
+    learner = UCBMaxN(graph)
+    state = learner.init()
+    learner.update(state, learner.draw(state, 0.1, 0.1)._replace(arm=0), np.array([0.0, 1.0]))
+    assert learner.distribution(state).tolist() == [0.0, 0.0, 1.0]  # arm 0 does not show arm 2
+    turned = UCBMaxN(graphs.FeedbackGraph(3, [(0, 1), (0, 2)], directed=True))
+    state = turned.init()
+    learner.update(state, learner.draw(state, 0.1, 0.1)._replace(arm=0), np.array([0.0, 1.0]))
+    assert turned.distribution(state).tolist() == [1.0, 0.0, 0.0]
+
+
+def test_ucb_maxn_does_not_take_an_arm_that_does_not_see_itself():
+    graph = graphs.FeedbackGraph(3, [(0, 1), (0, 2), (1, 2)], self_loops=[1, 2])
+    with pytest.raises(InvalidGraph, match="arm 0 does not see itself, which ucb-maxn does not take"):
+        UCBMaxN(graph)
 
 
 @pytest.mark.parametrize("kind", [UCBN, UCBMaxN])
