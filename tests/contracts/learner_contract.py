@@ -23,6 +23,7 @@ from allworlds.learners.by_name import BY_NAME, make_learner
 FACTORIES: dict[str, Callable[[CliqueCover], Learner]] = {
     **{name: partial(make_learner, name) for name in BY_NAME},
     "aae-alphasample": partial(make_learner, "aae-alphasample:scale=0.02", horizon=1000),  # phases of some 6, 24, 96
+    "barbar": partial(make_learner, "barbar:scale=0.0002", horizon=1000),  # a first epoch of 2 to 13 rounds
 }
 """How a learner is made from a cover; overwrite an entry where more than the cover is needed."""
 

@@ -1,6 +1,7 @@
 """One algorithm a file, all of one shape; a learner is registered by its line here (see ``by_name.py``)."""
 
 from allworlds.learners.aae_alphasample import AAEAlphaSample as AAEAlphaSample
+from allworlds.learners.barbar import Barbar as Barbar
 from allworlds.learners.base import Learner as Learner
 from allworlds.learners.exp3 import Exp3 as Exp3
 from allworlds.learners.exp3_g import Exp3G as Exp3G
