@@ -25,6 +25,7 @@ FACTORIES: dict[str, Callable[[CliqueCover], Learner]] = {
     "aae-alphasample": partial(make_learner, "aae-alphasample:scale=0.02", horizon=1000),  # phases of some 6, 24, 96
     "barbar": partial(make_learner, "barbar:scale=0.0002", horizon=1000),  # a first epoch of 2 to 13 rounds
     "barbar-g": partial(make_learner, "barbar-g:scale=0.0002", horizon=1000),
+    "lykouris": partial(make_learner, "lykouris:scale=0.02", horizon=1000),  # drops arms within some ten rounds
 }
 """How a learner is made from a cover; overwrite an entry where more than the cover is needed."""
 
