@@ -26,6 +26,7 @@ FACTORIES: dict[str, Callable[[CliqueCover], Learner]] = {
     "barbar": partial(make_learner, "barbar:scale=0.0002", horizon=1000),  # a first epoch of 2 to 13 rounds
     "barbar-g": partial(make_learner, "barbar-g:scale=0.0002", horizon=1000),
     "lykouris": partial(make_learner, "lykouris:scale=0.02", horizon=1000),  # drops arms within some ten rounds
+    "sao": partial(make_learner, "sao:scale=0.002", horizon=1000),  # drops arms, and then switches
 }
 """How a learner is made from a cover; overwrite an entry where more than the cover is needed."""
 
