@@ -124,10 +124,16 @@ def test_after_the_switch_it_is_exp3_p():
 
 
 @pytest.mark.compiled
-def test_it_drops_bad_arms_in_a_friendly_world_with_narrower_intervals():
-    learner = make_learner("sao:scale=0.02", graphs.bandit(5), horizon=20_000)
-    traces = play_many(learner, one_good_arm(5, gap=0.5), 20_000, range(6))
-    assert np.mean([trace.final_regret for trace in traces]) < 0.3 * 0.5 * 0.8 * 20_000
+def test_its_regret_in_a_friendly_world_is_that_of_the_round_in_which_bad_arms_are_dropped():
+    """Uniform play until ``6 r(tau) = gap``, and ``tau / t`` of it from then on: ``tau (1 + log(T / tau))`` rounds."""
+    n_arms, horizon, gap, scale = 5, 20_000, 0.5, 0.02
+    x = (math.sqrt(16 + 20 * (gap / 6) ** 2) - 4) / 10  # 36 (4 x + 5 x²) = gap²
+    tau = n_arms * scale * 4 * math.log(horizon) / x
+    expected = gap * (n_arms - 1) / n_arms * tau * (1 + math.log(horizon / tau))
+    learner = make_learner(f"sao:scale={scale}", graphs.bandit(n_arms), horizon)
+    traces = play_many(learner, one_good_arm(n_arms, gap=gap), horizon, range(8))
+    assert expected < 0.4 * gap * 0.8 * horizon  # far below uniform play
+    assert np.mean([trace.final_regret for trace in traces]) == pytest.approx(expected, rel=0.25)
 
 
 def test_the_horizon_is_needed():
