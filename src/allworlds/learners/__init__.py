@@ -7,6 +7,7 @@ from allworlds.learners.base import Learner as Learner
 from allworlds.learners.broad import Broad as Broad
 from allworlds.learners.exp3 import Exp3 as Exp3
 from allworlds.learners.exp3_g import Exp3G as Exp3G
+from allworlds.learners.exp3_g_plus_plus import Exp3GPlusPlus as Exp3GPlusPlus
 from allworlds.learners.exp3_ix import Exp3IX as Exp3IX
 from allworlds.learners.exp3_plus_plus import Exp3PlusPlus as Exp3PlusPlus
 from allworlds.learners.hedge import Hedge as Hedge
