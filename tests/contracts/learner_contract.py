@@ -17,7 +17,7 @@ from allworlds import graphs
 from allworlds.covers import CliqueCover, clique_cover
 from allworlds.graphs import FeedbackGraph
 from allworlds.kernels.random import uniform_pair
-from allworlds.learners import Learner
+from allworlds.learners import Kong2022, Learner
 from allworlds.learners.by_name import BY_NAME, make_learner
 
 FACTORIES: dict[str, Callable[[CliqueCover], Learner]] = {
@@ -25,6 +25,9 @@ FACTORIES: dict[str, Callable[[CliqueCover], Learner]] = {
     "aae-alphasample": partial(make_learner, "aae-alphasample:scale=0.02", horizon=1000),  # phases of some 6, 24, 96
     "barbar": partial(make_learner, "barbar:scale=0.0002", horizon=1000),  # a first epoch of 2 to 13 rounds
     "barbar-g": partial(make_learner, "barbar-g:scale=0.0002", horizon=1000),
+    "kong-2022": lambda cover: Kong2022(  # every arm dominates: a smaller set must break ties by numbers
+        cover.graph if isinstance(cover, CliqueCover) else cover, tuple(range(cover.n_arms)), scale=1e-4
+    ),
     "lykouris": partial(make_learner, "lykouris:scale=0.02", horizon=1000),  # drops arms within some ten rounds
     "sao": partial(make_learner, "sao:scale=0.002", horizon=1000),  # drops arms, and then switches
 }

@@ -11,6 +11,7 @@ from allworlds.learners.exp3_g_plus_plus import Exp3GPlusPlus as Exp3GPlusPlus
 from allworlds.learners.exp3_ix import Exp3IX as Exp3IX
 from allworlds.learners.exp3_plus_plus import Exp3PlusPlus as Exp3PlusPlus
 from allworlds.learners.hedge import Hedge as Hedge
+from allworlds.learners.kong_2022 import Kong2022 as Kong2022
 from allworlds.learners.lykouris import Lykouris as Lykouris
 from allworlds.learners.robust_ucb import RobustUCB as RobustUCB
 from allworlds.learners.sao import SAO as SAO
