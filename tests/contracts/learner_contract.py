@@ -17,7 +17,7 @@ from allworlds import graphs
 from allworlds.covers import CliqueCover, clique_cover
 from allworlds.graphs import FeedbackGraph
 from allworlds.kernels.random import uniform_pair
-from allworlds.learners import Learner
+from allworlds.learners import Kong2022, Learner
 from allworlds.learners.by_name import BY_NAME, make_learner
 
 FACTORIES: dict[str, Callable[[Any], Learner]] = {
@@ -27,6 +27,13 @@ FACTORIES: dict[str, Callable[[Any], Learner]] = {
     "ucb-window": partial(make_learner, "ucb-window:window=15"),  # shorter than the runs
     "ucb-lp": partial(make_learner, "ucb-lp", horizon=1000),
     "lu-nonstationary": partial(make_learner, "lu-nonstationary:window=20"),  # shorter than the runs
+    "barbar": partial(make_learner, "barbar:scale=0.0002", horizon=1000),  # a first epoch of 2 to 13 rounds
+    "barbar-g": partial(make_learner, "barbar-g:scale=0.0002", horizon=1000),
+    "kong-2022": lambda cover: Kong2022(  # every arm dominates: a smaller set must break ties by numbers
+        cover.graph if isinstance(cover, CliqueCover) else cover, tuple(range(cover.n_arms)), scale=1e-4
+    ),
+    "lykouris": partial(make_learner, "lykouris:scale=0.02", horizon=1000),  # drops arms within some ten rounds
+    "sao": partial(make_learner, "sao:scale=0.002", horizon=1000),  # drops arms, and then switches
 }
 """How a learner is made from a cover or a graph; overwrite an entry where more than that is needed."""
 
