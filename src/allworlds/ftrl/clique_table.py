@@ -26,7 +26,7 @@ def _row(number: int) -> np.uint64:
 
 
 MASS, GAIN, CURVE_0, CURVE_1, CURVE_2, CURVE_3 = (_row(j) for j in range(6))
-"""What ``lazy_step`` adds up over the blocks before this one. After the last block there is room for the sums of all."""
+"""What ``lazy_step`` adds up over the blocks before this one; after the last block there is room for one sum more."""
 TAIL = 6 * LANES
 TEMPERATURE, COOLNESS = _row(6), _row(7)
 """``x = 1 / sqrt(q)`` and ``1 / x``."""

@@ -5,9 +5,9 @@ one clique's losses change, and all others meet a slightly smaller rate. So a cl
 (``expansion``) with a certified radius, and its arms are read again only when it was drawn or has left its radius.
 
 The method. Newton's method on all temperatures ``x`` at once, from the last round's, with two terms more. Let ``p`` be
-a clique's price, ``p'``, ``p''`` and ``p'''`` its derivatives by ``x``, and ``e = (p - lambda) / (x |p'|)`` the relative
-move that a linear price would ask for. With ``U = x p'' / p'`` and ``V = x^2 p''' / p'`` the temperature that fits
-``lambda``, and its mass, are to third order
+a clique's price, ``p'``, ``p''`` and ``p'''`` its derivatives by ``x``, and ``e = (p - lambda) / (x |p'|)`` the
+relative move that a linear price would ask for. With ``U = x p'' / p'`` and ``V = x^2 p''' / p'`` the temperature
+that fits ``lambda``, and its mass, are to third order
 
     x (1 + e - (U / 2) e^2 + c e^3),                       c = U^2 / 2 - V / 6,
     q (1 - 2 e + (U + 3) e^2 - (2 c + 3 U + 4) e^3),
@@ -16,13 +16,14 @@ so ``sum q = 1`` is a cubic equation for ``lambda`` with a few sums for its coef
 ``SETTLED`` leaves an error of the order of its fourth power.
 
 The drawn clique may move far. The eight cliques of its block are settled first, one Newton step after another, while
-all others follow ``lambda`` by their cubic. Then the others move, and that is usually all: one pass over the cliques. If
+all others follow ``lambda`` by their cubic. Then the others move. Usually that is all: one pass over the cliques. If
 it does not settle in ``MAX_STEPS`` passes, the exact step of ``clique_mass`` takes over: slower, and sure. The step
 with a floor under every arm is in ``floor_step``.
 """
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -73,6 +74,8 @@ MAX_STEPS = 12
 """Where Newton's method gives up, and the exact step takes over."""
 EXACT = 1e-12
 """Residual at which the exact step stops."""
+AHEAD = 0.75
+"""A clique that has left its radius is expanded so many radii further on: most keep moving the same way."""
 TILE = 8 * BLOCK
 """So much of the table is appraised and added up at a time: it stays in the processor's first cache."""
 
@@ -178,9 +181,16 @@ def _appraise(
         for clique in range(first, min(first + LANES, starts.size - 1)):
             at = place(clique)
             s = eta * table[at + RATE_FACTOR] * table[at + COOLNESS]
+            w, radius = s * table[at + INVERSE] - 1.0, table[at + RADIUS]
+            if abs(w) <= radius:
+                continue
+            found = True
+            start, stop = starts[clique], starts[clique + 1]
+            if radius > 0.0:  # it will go on the same way: expand it further on, if that radius covers it
+                ahead = s * (1.0 + math.copysign(AHEAD * radius, w))
+                expand(table, clique, losses, start, stop, ahead, np.inf, work, sums)
             if not abs(s * table[at + INVERSE] - 1.0) <= table[at + RADIUS]:
-                expand(table, clique, losses, starts[clique], starts[clique + 1], s, np.inf, work, sums)
-                found = True
+                expand(table, clique, losses, start, stop, s, np.inf, work, sums)
         if found:
             _appraise_blocks(table, block, block + BLOCK, eta, beta)
 
