@@ -64,8 +64,8 @@ _L1, _L2, _L3, _L4, _L5, _L6, _L7, _L8 = (np.uint64(j) for j in range(1, 9))
 
 
 def new_work() -> tuple[Floats, Floats]:
-    """Room for a chunk of arms, and for sums (11 here, six of eight lanes in ``lazy_step``); nothing in it lasts."""
-    return np.zeros(2 * CHUNK), np.zeros(6 * LANES)
+    """Room for a chunk of arms, and for 11 sums; nothing in it lasts."""
+    return np.zeros(2 * CHUNK), np.zeros((3 + ORDER) * QUARTERS)
 
 
 # --- kernels --------------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from allworlds.covers import CliqueCover
-from allworlds.ftrl.clique_table import BLOCK, COOLNESS, REACH
+from allworlds.ftrl.clique_table import BLOCK, COOLNESS, REACH, TAIL
 from allworlds.ftrl.clock import BARRIER, RATE, ROUND
 from allworlds.ftrl.constants import Constants
 from allworlds.ftrl.sharp import rebound, sharp_alpha
@@ -108,7 +108,7 @@ def new_ledger() -> Floats:
 def spread_of(table: Floats) -> float:
     """``-Psi(p) = sum_k sqrt(q_k) (alpha_k + H_k) / sigma_k``; four sums at once, so that none waits for another."""
     one, two, three, four = 0.0, 0.0, 0.0, 0.0
-    for block in range(0, table.size, BLOCK):
+    for block in range(0, table.size - TAIL, BLOCK):
         for lane in range(0, 8, 4):
             q, r = np.uint64(block + lane) + COOLNESS, np.uint64(block + lane) + REACH
             one += table[q] * table[r]

@@ -56,7 +56,8 @@ from allworlds.ftrl.clock import (
 )
 from allworlds.ftrl.constants import Constants
 from allworlds.ftrl.expansion import CHUNK, FAR, WEIGHT, expand, new_work, weigh
-from allworlds.ftrl.lazy_step import expand_up_to, expand_with_floor, log_top_of, solve_lazily
+from allworlds.ftrl.floor_step import expand_up_to, expand_with_floor, log_top_of, solve_with_floor
+from allworlds.ftrl.lazy_step import solve_lazily
 from allworlds.ftrl.regret_bound import (
     LATE,
     SPREAD,
@@ -413,19 +414,13 @@ def read_clique(state: State, clique: int, sharpness: float) -> None:
 @lean_jit
 def resolve(state: State, drawn: int) -> None:
     """The coming round's step, starting from the last one's answer; only ``drawn`` has new losses."""
-    clock = state.clock
-    clock[MULTIPLIER] = solve_lazily(
-        state.table,
-        state.cumulative_losses,
-        state.starts,
-        state.work,
-        state.sums,
-        clock[RATE],
-        clock[BARRIER],
-        state.rates.gamma,
-        clock[MULTIPLIER],
-        drawn,
-    )[0]
+    table, losses, starts, clock = state.table, state.cumulative_losses, state.starts, state.clock
+    work, sums = state.work, state.sums
+    eta, beta, gamma, guess = clock[RATE], clock[BARRIER], state.rates.gamma, clock[MULTIPLIER]
+    if gamma == 0.0:
+        clock[MULTIPLIER] = solve_lazily(table, losses, starts, work, sums, eta, beta, guess, drawn)[0]
+    else:
+        clock[MULTIPLIER] = solve_with_floor(table, losses, starts, work, sums, eta, beta, gamma, guess)[0]
     if state.terms.holds:
         state.ledger[SPREAD] = spread_of(state.table)
 
