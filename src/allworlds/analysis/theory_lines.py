@@ -8,11 +8,16 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.covers import CliqueCover, independent_set
+from allworlds.covers import CliqueCover, independent_set, weak_domination
 from allworlds.foundation.errors import MissingExtra
 from allworlds.graphs import AnyGraph, FeedbackGraph
 from allworlds.theory import sharp_adversarial_bound, sharp_corrupted_bound
-from allworlds.theory.regret import HOSTILE_START, hostile_lower_bound, stochastic_lower_bound
+from allworlds.theory.limits import (
+    HOSTILE_START,
+    adversarial_lower_bound,
+    stochastic_lower_bound,
+    weak_lower_bound,
+)
 from allworlds.worlds import World
 from allworlds.worlds.losses import BERNOULLI, NO_ATTACK
 
@@ -106,12 +111,23 @@ def _lower(graph: FeedbackGraph, world: World, rounds: Rounds) -> TheoryLine | N
             f"The dotted line is {constant:.3g} log t: for large t no learner that is good in all such worlds stays "
             "below it. It is asymptotic: curves may lie below it early on.",
         )
-    if arrays.attack != NO_ATTACK or graph.demands():  # the constant is that of undirected graphs
+    if arrays.attack != NO_ATTACK:
+        return None
+    if graph.observability == "weak":
+        delta = weak_domination(graph).upper
+        return TheoryLine(
+            "limit",
+            np.array([weak_lower_bound(delta, graph.n_arms, int(t)) for t in rounds]),
+            "order of what some world forces",
+            f"The dotted line is {delta}^(1/3) t^(2/3) / log({graph.n_arms})^(2/3): some hostile world, not necessarily "
+            "this one, forces that much on every learner, up to a constant.",
+        )
+    if graph.demands():  # the constant is that of undirected graphs
         return None
     independent = len(independent_set(graph))
     return TheoryLine(
         "limit",
-        np.array([hostile_lower_bound(independent, int(t)) for t in rounds]),
+        np.array([adversarial_lower_bound(independent, int(t)) for t in rounds]),
         "some world forces this",
         f"The dotted line is 0.06 √({independent} t): some hostile world, not necessarily this one, forces that much "
         f"on every learner, proved from round {HOSTILE_START * independent**3:,} on.",

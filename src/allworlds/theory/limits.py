@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from allworlds.foundation.checks import real, whole
 from allworlds.foundation.errors import InvalidGraph, InvalidParameter
 from allworlds.graphs import FeedbackGraph
+from allworlds.graphs.round_graphs import lists_of
 from allworlds.graphs.storage import DisjointCliques
 
 Array = NDArray[np.float64]
@@ -161,12 +162,11 @@ def _means(graph: FeedbackGraph, means: ArrayLike) -> Array:
 def _cheapest_exploration(graph: FeedbackGraph, costs: Array, needed: Array) -> float:
     """``min x·costs`` over ``x >= 0`` such that each arm is seen as often as needed."""
     from scipy.optimize import linprog  # here, because it takes long to load
-    from scipy.sparse import coo_array
+    from scipy.sparse import csr_array
 
-    seen = [graph.seen_by(arm) for arm in range(graph.n_arms)]
-    rows = np.repeat(np.arange(graph.n_arms), [each.size for each in seen])
-    sees = coo_array((np.ones(rows.size), (rows, np.concatenate(seen))), shape=(graph.n_arms,) * 2).tocsr()
-    answer = linprog(costs, A_ub=-sees, b_ub=-needed, bounds=(0.0, None), method="highs")
+    starts, observers = lists_of(graph, back=True)
+    seen_by = csr_array((np.ones(observers.size), observers, starts), shape=(graph.n_arms, graph.n_arms))
+    answer = linprog(costs, A_ub=-seen_by, b_ub=-needed, bounds=(0.0, None), method="highs")
     if not answer.success:
         raise InvalidParameter(f"the linear program of the lower bound failed: {answer.message}")
     return float(answer.fun)
