@@ -119,8 +119,8 @@ def _lower(graph: FeedbackGraph, world: World, rounds: Rounds) -> TheoryLine | N
             "limit",
             np.array([weak_lower_bound(delta, graph.n_arms, int(t)) for t in rounds]),
             "order of what some world forces",
-            f"The dotted line is {delta}^(1/3) t^(2/3) / log({graph.n_arms})^(2/3): some hostile world, not necessarily "
-            "this one, forces that much on every learner, up to a constant.",
+            f"The dotted line is {delta}^(1/3) t^(2/3) / log({graph.n_arms})^(2/3): some hostile world, not "
+            "necessarily this one, forces that much on every learner, up to a constant.",
         )
     if graph.demands():  # the constant is that of undirected graphs
         return None
