@@ -19,6 +19,7 @@ from allworlds.cli.terminal import plain_lines
 from allworlds.experiments import work
 from allworlds.graphs.by_name import GRAPHS
 from allworlds.learners.by_name import LEARNERS
+from allworlds.learners.recipe import GROUPS
 from allworlds.workflows.race import Race, full_race
 from allworlds.workflows.results import read_status
 from allworlds.worlds.by_name import WORLDS
@@ -308,12 +309,41 @@ def test_graphs_lists_every_graph_with_its_form_and_an_example():
         assert ".graphml" in text
 
 
-@pytest.mark.parametrize("command", ["learners", "worlds", "graphs"])
+def test_learners_are_listed_in_groups_on_wide_and_narrow_screens():
+    for columns in (80, 160):
+        lines = run("learners", columns=columns).stdout.splitlines()
+        assert max(map(len, lines)) <= columns
+        names = [line.split()[0] for line in lines if line.split() and line.split()[0] in LEARNERS]
+        assert names == list(LEARNERS)
+        headings = [text[0].upper() + text[1:] for text in GROUPS.values()]
+        assert [line for line in lines if line in headings] == headings
+
+
+@pytest.mark.parametrize("name", list(LEARNERS))
+def test_a_learner_by_name_tells_its_rule_its_bound_and_its_options(name):
+    text = run("learners", name).stdout
+    flat = " ".join(text.split())
+    recipe = LEARNERS[name]
+    assert " ".join(recipe.bound.split()) in flat
+    assert " ".join(recipe.source.split()) in flat
+    assert " ".join(recipe.rule.split()) in flat
+    assert all(f"{key} ({kind})" in flat for key, kind in recipe.takes.items())
+
+
+def test_an_unknown_learner_is_answered_with_the_nearest():
+    result = run("learners", "spm")
+    assert result.exit_code == 2
+    assert "there is no learner 'spm'; the nearest are spm-ftrl" in result.stderr
+    (data,) = [json.loads(line) for line in run("learners", "ucb-n", "--json").stdout.splitlines()]
+    assert (data["name"], data["options"], data["rendering"]) == ("ucb-n", ["width"], "as printed")
+    assert "mean_i" in data["rule"]
+
+
+@pytest.mark.parametrize("command", ["worlds", "graphs"])
 def test_a_narrow_screen_gets_a_list_whose_examples_stand_on_one_line(command):
     lines = run(command, columns=80).stdout.splitlines()
     assert max(map(len, lines)) <= 80
     heads = [line for line in lines if not line.startswith(" ")]
-    registry = {"learners": LEARNERS, "worlds": WORLDS, "graphs": GRAPHS}[command]
+    registry = {"worlds": WORLDS, "graphs": GRAPHS}[command]
     assert [head.partition(":")[0] for head in heads] == list(registry)
-    if command != "learners":
-        assert {f"    {recipe.example}" for recipe in registry.values()} <= set(lines)
+    assert {f"    {recipe.example}" for recipe in registry.values()} <= set(lines)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from operator import attrgetter
 from pathlib import Path
@@ -13,16 +14,59 @@ from allworlds.cli.terminal import EXAMPLE, NARROW, AsJson, print_json, print_ro
 
 if TYPE_CHECKING:
     from allworlds.foundation.specs import Recipe
+    from allworlds.learners.recipe import LearnerRecipe
 
 NARROW_FOR_GRAPHS = 190
 
 
-def learners(as_json: AsJson = False) -> None:
-    """List the learners: the world each is made for, its graphs, what it must be told, what is proved."""
+def learners(
+    name: Annotated[str | None, typer.Argument(help="Tell all about this one.", show_default=False)] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the learners by what they are made for; with a name, tell its rule, bound, options and source."""
     from allworlds.learners.by_name import LEARNERS
+    from allworlds.learners.recipe import GROUPS
 
-    titles = {"name": "learner", "world": "made for", "graphs": "graphs", "told": "must be told", "bound": "bound"}
-    _list(LEARNERS, titles, (*titles, "rival"), as_json=as_json)
+    chosen = LEARNERS if name is None else {name: LEARNERS.find(name)}
+    if as_json:
+        fields = ["name", "world", "graphs", "told", "bound", "rival", "source", "rendering", "takes"]
+        _list(chosen, {}, fields if name is None else [*fields, "example", "rule"], as_json=True)
+    elif name is not None:
+        _tell(chosen[name])
+    else:
+        titles = {"name": "learner", "graphs": "graphs", "told": "must be told", "cited": "after"}
+        for world, heading in GROUPS.items():
+            group = {key: recipe for key, recipe in LEARNERS.items() if recipe.world == world}
+            typer.secho(f"\n{heading[0].upper()}{heading[1:]}", bold=True)
+            print_rows(list(titles.values()), map(attrgetter(*titles), group.values()))
+        typer.echo(LEGEND)
+
+
+LEGEND = """
+Graphs: all take undirected graphs whose arms see themselves. Beyond these:
+directed; loopless, where an arm that does not see itself is seen by all others;
+weak, weakly observable; changing from round to round; noisy observations.
+allworlds learners NAME tells its rule, what is proved, and its options."""
+
+
+def _tell(recipe: LearnerRecipe) -> None:
+    """All that is known of one learner."""
+    from allworlds.learners.recipe import GROUPS
+
+    facts = {
+        "made": GROUPS[recipe.world],
+        "graphs": recipe.graphs,
+        "told": recipe.told,
+        "proved": recipe.bound,
+        "after": recipe.source,
+        "rule": {"reconstruction": "a reconstruction of ours"}.get(recipe.rendering, recipe.rendering),
+        "options": ", ".join(f"{key} ({kind})" for key, kind in recipe.takes.items()) or "none",
+        "for example": recipe.example,
+    }
+    typer.secho(recipe.name, bold=True)
+    for title, fact in facts.items():
+        typer.echo(textwrap.fill(f"{title + ':':<13}{fact}", 100, subsequent_indent=" " * 13))
+    typer.echo(f"\n{recipe.rule}")
 
 
 def worlds(as_json: AsJson = False) -> None:

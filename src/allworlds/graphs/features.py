@@ -7,8 +7,8 @@ from typing import Self
 
 FEATURES: dict[str, str] = {
     "directed": "directed",
-    "loopless": "arms that do not see themselves",
-    "weak": "weakly observable",
+    "loopless": "loopless",
+    "weak": "weak",
     "changing": "changing if told before the choice",
     "uninformed": "changing if told after the choice",
     "noisy": "noisy",

@@ -78,6 +78,8 @@ def _tuned(
     return TsallisShannon(cover, constants)
 
 
+PAPER = 'Erez and Koren, "Best-of-all-worlds bounds for online learning with feedback graphs", NeurIPS 2021'
+
 OURS = (
     LearnerRecipe(
         "tsallis-shannon",
@@ -87,6 +89,7 @@ OURS = (
         {"setting": "word", **CHANGEABLE},
         kind=TsallisShannon,
         world="any",
+        source=PAPER,
     ),
     LearnerRecipe(
         "tsallis-shannon-paper",
@@ -96,6 +99,7 @@ OURS = (
         CHANGEABLE,
         kind=TsallisShannon,
         world="any",
+        source=PAPER,
         told="horizon",
         horizon="needed",
     ),
@@ -107,6 +111,7 @@ OURS = (
         {"kappa": "number", **CHANGEABLE},
         kind=TsallisShannon,
         world="any",
+        source=PAPER,
     ),
 )
 """Our own learner, under the names of its settings."""

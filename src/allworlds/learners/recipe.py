@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 from dataclasses import dataclass
 from typing import Literal
@@ -60,7 +61,22 @@ class LearnerRecipe(Recipe):
             kinds = ["changing" if words == FEATURES["changing"] else words for words in kinds]
             kinds.remove(FEATURES["uninformed"])
         known = ", ".join(kinds if "directed" in self.kind.accepts else ["undirected", *kinds])
-        return f"ignores it; {known}" if self.kind.shows == "itself" else known
+        return "ignores it" if self.kind.shows == "itself" else known
+
+    @property
+    def cited(self) -> str:
+        """The work in short: its authors and the year, and whether our rule is a reconstruction.
+
+        >>> from allworlds.learners.by_name import LEARNERS
+        >>> LEARNERS["ucb-n"].cited
+        'Caron et al. 2012'
+        """
+        authors, quote, _ = self.source.partition(', "')
+        years = re.findall(r"\b(?:19|20)\d\d\b", self.source)
+        if authors.count(",") > 1:
+            authors = f"{authors.partition(',')[0]} et al."
+        short = f"{authors} {years[-1]}" if quote and years else self.source
+        return f"{short} (reconstruction)" if self.rendering == "reconstruction" else short
 
     @property
     def rule(self) -> str:
