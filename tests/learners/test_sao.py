@@ -12,6 +12,7 @@ from allworlds.foundation.errors import InvalidParameter
 from allworlds.kernels.random import uniform_pair
 from allworlds.learners import SAO
 from allworlds.learners.by_name import make_learner
+from allworlds.learners.sao import allowed
 from allworlds.worlds import one_good_arm
 
 
@@ -101,6 +102,36 @@ def test_a_dropped_arm_that_is_as_good_as_the_best_starts_exp3_p():
 
 def radius(width, s):
     return math.sqrt(4 * width / s + 5 * (width / s) ** 2)
+
+
+def test_the_two_estimates_of_a_dropped_arm_may_differ_more_the_longer_ago_it_was_dropped():
+    """``sqrt(2 L / T_i) + sqrt(4 (N s / t² + (t - s) / (q tau t)) L + 5 (N L / s)²)`` with ``s = tau = 50``."""
+    n, t, tau, q, plays, log = 3, 400.0, 50.0, 0.25, 20.0, 0.7
+    wide = 4 * (n * tau / t**2 + (t - tau) / (q * tau * t)) * log + 5 * (n * log / tau) ** 2
+    assert allowed(n, t, tau, q, plays, log) == pytest.approx(math.sqrt(2 * log / plays) + math.sqrt(wide))
+    active = 4 * (n / t) * log + 5 * (n * log / t) ** 2
+    assert allowed(n, t, 0.0, 0.0, plays, log) == pytest.approx(math.sqrt(2 * log / plays) + math.sqrt(active))
+
+
+def test_a_dropped_arm_that_is_far_worse_than_when_it_was_dropped_starts_exp3_p():
+    """Arm 1 was dropped after round 400 and lies ``10.5 r(399)``, or ``9.5 r(399)``, behind; its two means agree."""
+    learner = SAO(graphs.bandit(2), 1000, scale=1e-4)
+    edge = radius(2 * learner.init().rates.log, 399)
+    for factor, hostile in ((10.5, True), (9.5, False)):
+        gains, played = np.array([0.9, 0.9 - factor * edge]), np.array([900.0, 99.0])
+        state = state_at(
+            learner,
+            1000,
+            estimates=1000 * gains,
+            totals=played * gains,
+            played=played,
+            dropped_at=[0.0, 400.0],
+            dropped_with=[0.0, 0.5],
+        )
+        assert gains[1] > 0
+        ticket = learner.draw(state, 0.0, 0.0)._replace(arm=0, probability=1.0)
+        learner.update(state, ticket, np.array([0.1]))
+        assert learner.hostile(state) == hostile
 
 
 def test_after_the_switch_it_is_exp3_p():
