@@ -73,6 +73,14 @@ def test_in_a_large_graph_a_solution_of_the_linear_program_is_taken_as_it_comes(
     assert (graph.adjacency() @ taken).min() >= 1.0 - 1e-9
 
 
+def test_a_weight_of_the_squares_that_is_too_large_is_reduced(monkeypatch):
+    graph = graphs.FeedbackGraph(6, [(0, 1), (0, 2), (0, 3), (4, 5)])  # a star, and a clique with many solutions
+    plays = fractional_domination(graph)
+    monkeypatch.setattr(domination, "WEIGHT", 40.0)
+    assert domination._with_squares(graph.adjacency().T.astype(float), 40.0).sum() > plays.sum() + 0.1
+    assert np.allclose(fractional_domination(graph), plays, rtol=0, atol=1e-9)
+
+
 def test_a_graph_that_changes_is_refused():
     with pytest.raises(InvalidParameter, match="graph is a ChangingGraph; expected a FeedbackGraph"):
         fractional_domination(graphs.changing([graphs.cycle(3), graphs.bandit(3)]))

@@ -21,6 +21,8 @@ from allworlds.graphs.changing import AnyGraph
 
 LARGEST = 400
 """In graphs with more arms a solution of the linear program is taken as it comes: the squares would take too long."""
+WEIGHT = 0.1
+"""Of the squares, to begin with; quartered until the optimum is that of the linear program."""
 ACCURACY = 1e-9
 """How far above the optimum, relatively, the plays may be."""
 
@@ -45,7 +47,7 @@ def fractional_domination(graph: AnyGraph) -> NDArray[np.float64]:
     plays: NDArray[np.float64] = np.maximum(0.0, found.x)
     if n > LARGEST:
         return plays
-    weight = 0.1
+    weight = WEIGHT
     for _ in range(8):  # a small weight of the squares leaves the optimum of the linear program
         even = _with_squares(shown.toarray(), weight)
         if even.sum() <= found.fun * (1.0 + ACCURACY) and (shown @ even).min() >= 1.0 - ACCURACY:

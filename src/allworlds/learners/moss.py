@@ -51,6 +51,12 @@ class State(NamedTuple):
     """``T``, or 0 where there is none."""
 
 
+class StateN(State):
+    """The same for MOSS-N: a saved or compiled state belongs to one learner."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True)
 class MOSS(Learner[State, Ticket]):
     """MOSS for a horizon, blind to the graph.
@@ -77,7 +83,8 @@ class MOSS(Learner[State, Ticket]):
 
     def init(self) -> State:
         """Nothing seen, round one."""
-        return new_state(self, float(self.horizon))
+        n = self.n_arms
+        return State(np.zeros(n), np.zeros(n), np.array([1.0]), np.empty(n), self.visibility, float(self.horizon))
 
     def distribution(self, state: State) -> NDArray[np.float64]:
         """(N,) the arms that look best share the coming round equally."""
@@ -86,7 +93,7 @@ class MOSS(Learner[State, Ticket]):
 
 
 @dataclass(frozen=True)
-class MOSSN(Learner[State, Ticket]):
+class MOSSN(Learner[StateN, Ticket]):
     """MOSS over observations, with a horizon or without.
 
     >>> from allworlds.graphs import disjoint_cliques
@@ -109,20 +116,15 @@ class MOSSN(Learner[State, Ticket]):
         if self.horizon is not None:
             object.__setattr__(self, "horizon", whole("horizon", self.horizon))
 
-    def init(self) -> State:
+    def init(self) -> StateN:
         """Nothing seen, round one."""
-        return new_state(self, float(self.horizon or 0))
+        n, horizon = self.n_arms, float(self.horizon or 0)
+        return StateN(np.zeros(n), np.zeros(n), np.array([1.0]), np.empty(n), self.visibility, horizon)
 
-    def distribution(self, state: State) -> NDArray[np.float64]:
+    def distribution(self, state: StateN) -> NDArray[np.float64]:
         """(N,) the arms that look best share the coming round equally."""
         write_indices(state)
         return share_lowest(state.indices)
-
-
-def new_state(learner: Learner, horizon: float) -> State:
-    """Nothing seen, round one."""
-    n = learner.n_arms
-    return State(np.zeros(n), np.zeros(n), np.array([1.0]), np.empty(n), learner.visibility, horizon)
 
 
 # --- kernels --------------------------------------------------------------------------------------------
@@ -160,6 +162,7 @@ def write_indices(state: State) -> None:
 
 
 register_kernels(State, draw, update)
+register_kernels(StateN, draw, update)
 
 RECIPES = (
     LearnerRecipe(
