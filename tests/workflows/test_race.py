@@ -296,7 +296,7 @@ def test_progress_counts_to_the_end_and_notices_say_that_it_compiles(tmp_path):
         ({"worlds": ("stochastic:means=0.1/0.2",)}, "has 2 arms; expected 3, as many as the graph has"),
         (
             {"graph": "first-price-bids:3", "learners": ("ucb-n", "tsallis-shannon")},
-            "arm 0 sees arm 1 but not the other way round, which tsallis-shannon does not take; learners that take this",
+            "arm 0 sees arm 1 but not the other way round, which tsallis-shannon does not take; learners that",
         ),
         (
             {"graph": "random-edges:3,p=0.5", "learners": ("tsallis-shannon",)},
