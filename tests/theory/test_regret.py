@@ -112,16 +112,17 @@ def dense_program(graph, means):
     gaps = mu - mu.min()
     worse = np.flatnonzero(gaps > 0)
     needed = [1 / entropy([mu[i], 1 - mu[i]], [mu.min(), 1 - mu.min()]) for i in worse]
-    return linprog(gaps, A_ub=-graph.adjacency()[worse].astype(float), b_ub=-np.array(needed)).fun
+    return linprog(gaps, A_ub=-graph.adjacency().T[worse].astype(float), b_ub=-np.array(needed)).fun
 
 
 @pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("family", ["cliques", "cycle", "random"])
+@pytest.mark.parametrize("family", ["cliques", "cycle", "random", "directed"])
 def test_the_constant_solves_the_linear_program(family, seed):
     graph = {
         "cliques": graphs.disjoint_cliques([1, 2, 4]),
         "cycle": graphs.cycle(7),
         "random": graphs.erdos_renyi(7, 0.4, seed),
+        "directed": graphs.random_directed(7, 0.3, seed=seed),
     }[family]
     means = np.random.default_rng(seed).uniform(0.1, 0.9, 7)
     assert stochastic_lower_bound(graph, means) == pytest.approx(dense_program(graph, means), rel=1e-7, abs=1e-9)
