@@ -187,7 +187,7 @@ def test_the_finding_is_about_learners_that_compete(told):
 
 def test_the_cost_of_the_papers_constants_is_the_measured_one(told):
     summary = told[0].summary
-    said = why_the_paper_is_slow(summary)
+    said = why_the_paper_is_slow(summary, summary.cover)
     assert "times smaller than in the practical setting" in said
     assert "uniform" not in said
     assert {row.learner for row in summary.standings} >= {"tsallis-shannon-paper", "ucb-n"}
@@ -196,7 +196,7 @@ def test_the_cost_of_the_papers_constants_is_the_measured_one(told):
         for row in summary.standings
         if row.learner == "tsallis-shannon-paper"
     )
-    beside = why_the_paper_is_slow(replace(summary, standings=summary.standings + doubled))
+    beside = why_the_paper_is_slow(replace(summary, standings=summary.standings + doubled), summary.cover)
     assert "In this race it has 0.50 to 0.50 times the regret of uniform play." in beside
 
 

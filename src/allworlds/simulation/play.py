@@ -152,9 +152,10 @@ def run(
         recorded = t == rounds[row]
         if recorded:
             write_clique_masses(state, record.masses[row])
-        if graphs is not None and is_new(graphs, t):
-            write_graph(graphs, seed, t, seen, observers)
-            regraph(state)
+        if graphs is not None:  # noqa: SIM102  # alone in its line: so the compiler can drop the branch
+            if is_new(graphs, t):
+                write_graph(graphs, seed, t, seen, observers)
+                regraph(state)
         first, second = uniform_pair(seed, STREAM_LEARNER, t, 0)
         ticket = draw(state, first, second)
         start, stop = seen_by(seen, ticket.arm)
