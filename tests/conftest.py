@@ -1,10 +1,16 @@
-"""Property tests draw the same examples every time, and the first call may compile. Ctrl-C can be tested."""
+"""Property tests draw the same examples every time, and the first call may compile. Ctrl-C can be tested.
+
+To compile every learner takes minutes. So ``scripts/test`` checks the rivals as plain Python, and compiled only where a
+test asks for it by the marker ``compiled``; ``--slow`` runs all of their tests compiled, too.
+"""
 
 from __future__ import annotations
 
 import signal
 
+import pytest
 from hypothesis import settings
+from numba.core import config
 
 # A shell that starts the tests in the background ignores Ctrl-C, and what the tests start would, too.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -12,3 +18,32 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 settings.register_profile("steady", deadline=None, derandomize=True)
 settings.load_profile("steady")
+
+CORE = {
+    "base",
+    "by_name",
+    "dispatch",
+    "recipe",
+    "sampling",
+    "tsallis_shannon",
+    "tsallis_inf",
+    "exp3_ix",
+    "ucb",
+    "thompson_n",
+}
+"""Learner files that are tested compiled, too."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave to ``--slow`` what plain Python has checked of the rivals."""
+    if config.DISABLE_JIT:
+        return
+    for item in items:
+        rival = item.path.parent.name == "learners" and item.path.stem.removeprefix("test_") in _rivals(item)
+        if rival and item.get_closest_marker("compiled") is None:
+            item.add_marker(pytest.mark.slow)
+
+
+def _rivals(item: pytest.Item) -> set[str]:
+    return {file.stem for file in (item.config.rootpath / "src/allworlds/learners").glob("*.py")} - CORE

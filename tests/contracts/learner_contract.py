@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numba.core import config
 
 from allworlds import graphs
 from allworlds.covers import CliqueCover, clique_cover
@@ -120,7 +121,7 @@ def check_its_distribution_is_one(learner: Learner) -> None:
         play(learner, 10, state=state, first=1 + 10 * step)
 
 
-def check_draws_follow_the_distribution(learner: Learner, side: int = 128) -> None:
+def check_draws_follow_the_distribution(learner: Learner, side: int = 48 if config.DISABLE_JIT else 128) -> None:
     """Integrate ``draw`` over a grid of both uniforms: exact up to the grid's two edges."""
     for n_rounds in (0, 40):
         state, _ = play(learner, n_rounds)
@@ -156,7 +157,7 @@ def check_equal_seeds_give_equal_traces(learner: Learner) -> None:
     again, same = play(learner, 40, seed=1)
     assert _leaves(tickets) == _leaves(same)
     assert bits(learner, state) == bits(learner, again)
-    if learner.n_arms > 1:
+    if learner.n_arms > 1 and any(ticket.probability != 1.0 for ticket in tickets):
         arms = [ticket.arm for ticket in tickets]  # a rule that only breaks ties may agree now and then
         assert any([ticket.arm for ticket in play(learner, 40, seed)[1]] != arms for seed in (2, 3, 4, 5))
 

@@ -7,6 +7,7 @@ import pickle
 
 import numpy as np
 import pytest
+from numba.core import config
 
 from allworlds.foundation.errors import InvalidGraph, InvalidLosses, InvalidParameter, InvalidState
 from allworlds.learners import TsallisShannon
@@ -31,13 +32,28 @@ from contracts.learner_contract import (
     play,
 )
 
-LEARNERS = pytest.mark.parametrize(
-    "name",
-    [
-        name if BY_NAME[name].exact_probability else pytest.param(name, marks=pytest.mark.compiled)  # many guesses
-        for name in sorted(BY_NAME)
-    ],
+CORE = (
+    "aae-alphasample",
+    "exp3",
+    "exp3-g",
+    "exp3-ix",
+    "hedge",
+    "thompson-n",
+    "tsallis-inf",
+    "tsallis-shannon",
+    "ucb-n",
+    "uniform",
 )
+"""Learners whose contract is checked compiled, too; to compile all of them takes minutes, so that is a slow test."""
+
+
+def marks_of(name):
+    if not BY_NAME[name].exact_probability:  # many guesses: too slow as plain Python
+        return [pytest.mark.compiled]
+    return [] if name in CORE or config.DISABLE_JIT else [pytest.mark.slow]
+
+
+LEARNERS = pytest.mark.parametrize("name", [pytest.param(name, marks=marks_of(name)) for name in sorted(BY_NAME)])
 SHAPES = pytest.mark.parametrize("shape", list(COVERS))
 
 
@@ -55,7 +71,7 @@ def test_relabelling_arms_relabels_the_answer(name, shape):
 
 
 TAKEN = [
-    pytest.param(name, shape, marks=[] if BY_NAME[name].exact_probability else pytest.mark.compiled)
+    pytest.param(name, shape, marks=marks_of(name))
     for name in sorted(BY_NAME)
     for shape in GRAPHS
     if accepts_graph(BY_NAME[name], GRAPHS[shape]())
