@@ -5,6 +5,7 @@ from allworlds.learners.base import Learner as Learner
 from allworlds.learners.exp3 import Exp3 as Exp3
 from allworlds.learners.exp3_g import Exp3G as Exp3G
 from allworlds.learners.exp3_ix import Exp3IX as Exp3IX
+from allworlds.learners.exp3_wix import Exp3WIX as Exp3WIX
 from allworlds.learners.hedge import Hedge as Hedge
 from allworlds.learners.thompson_n import ThompsonN as ThompsonN
 from allworlds.learners.tsallis_inf import TsallisINF as TsallisINF
