@@ -4,6 +4,7 @@ from allworlds.learners.aae_alphasample import AAEAlphaSample as AAEAlphaSample
 from allworlds.learners.base import Learner as Learner
 from allworlds.learners.elp import ELP as ELP
 from allworlds.learners.exp3 import Exp3 as Exp3
+from allworlds.learners.exp3_dom import Exp3DOM as Exp3DOM
 from allworlds.learners.exp3_g import Exp3G as Exp3G
 from allworlds.learners.exp3_ix import Exp3IX as Exp3IX
 from allworlds.learners.exp3_wix import Exp3WIX as Exp3WIX
