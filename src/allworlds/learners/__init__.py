@@ -2,6 +2,7 @@
 
 from allworlds.learners.aae_alphasample import AAEAlphaSample as AAEAlphaSample
 from allworlds.learners.base import Learner as Learner
+from allworlds.learners.dann_blackbox import DannBlackbox as DannBlackbox
 from allworlds.learners.elp import ELP as ELP
 from allworlds.learners.exp3 import Exp3 as Exp3
 from allworlds.learners.exp3_dom import Exp3DOM as Exp3DOM
