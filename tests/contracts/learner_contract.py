@@ -38,6 +38,9 @@ FACTORIES: dict[str, Callable[[Any], Learner]] = {
 }
 """How a learner is made from a cover or a graph; overwrite an entry where more than that is needed."""
 
+BY_NUMBER = frozenset({"exp3-dom"})
+"""Learners whose rule prefers the smaller number among equal arms: relabelling arms need not relabel their answer."""
+
 ESTIMATED = 0.05
 """How far a distribution estimated from 2,000 guesses may be off: more than four standard deviations."""
 

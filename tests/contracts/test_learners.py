@@ -14,6 +14,7 @@ from allworlds.learners import TsallisShannon
 from allworlds.learners.base import CliqueLearner, accepts_graph
 from allworlds.learners.by_name import BY_NAME
 from contracts.learner_contract import (
+    BY_NUMBER,
     CHECKS,
     COVERS,
     FACTORIES,
@@ -67,6 +68,8 @@ def test_every_learner_keeps_the_contract(name, shape, check):
 @LEARNERS
 @SHAPES
 def test_relabelling_arms_relabels_the_answer(name, shape):
+    if name in BY_NUMBER:
+        pytest.skip("its rule prefers the smaller number among equal arms")
     check_relabelling_arms_relabels_the_answer(COVERS[shape](), FACTORIES[name])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import networkx
@@ -10,13 +11,13 @@ import pytest
 from numba.core import config
 from scipy.special import softmax
 
-from allworlds import graphs, play
+from allworlds import graphs, play, play_many
 from allworlds.covers import CliqueCover, clique_cover
 from allworlds.foundation.errors import InvalidParameter
 from allworlds.kernels.random import uniform_pair
 from allworlds.learners.by_name import make_learner
 from allworlds.learners.exp3_g import Exp3G
-from allworlds.worlds import one_good_arm, switching
+from allworlds.worlds import one_good_arm, stochastic, switching
 
 N_ROUNDS = 100 if config.DISABLE_JIT else 600
 GRAPHS = {
@@ -152,3 +153,106 @@ def test_what_is_not_a_graph_and_not_a_whole_number_raises():
         Exp3G(graphs.cycle(5), horizon=0)
     with pytest.raises(InvalidParameter, match=r"independence is 2\.5; expected an integer"):
         Exp3G(graphs.cycle(5), independence=2.5)
+
+
+SIGHTS = {
+    "directed": [[1, 1, 0, 1], [0, 1, 1, 0], [1, 0, 1, 0], [0, 0, 1, 1]],
+    "apple tasting": [[1, 1], [0, 0]],
+    "directed, one arm without a loop": [[1, 1, 1, 0], [0, 1, 1, 1], [1, 0, 0, 0], [0, 1, 1, 1]],
+    "loopless clique": 1 - np.eye(4),
+    "revealing action": [[1, 1, 1, 1], [0, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]],
+    "loopless path": [[0, 1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 1], [0, 0, 1, 0]],
+}
+LEVELS = {"revealing action": ("weak", [0]), "loopless path": ("weak", [1, 2])}
+SIGHT = pytest.mark.parametrize("sight", list(SIGHTS))
+
+
+def printed_rule(sees, horizon):
+    """(eta, gamma, u) of the paper; alpha and delta by trying all sets of arms."""
+    n = len(sees)
+    loops, others = np.diag(sees).astype(bool), (sees + np.eye(n) > 0).all(axis=0)
+    weak = np.flatnonzero(~(loops | others))
+    sets = [list(arms) for size in range(1, n + 1) for arms in itertools.combinations(range(n), size)]
+    if weak.size:
+        smallest = next(arms for arms in sets if sees[np.ix_(arms, weak)].any(axis=0).all())
+        gamma = min((len(smallest) * math.log(n) / horizon) ** (1 / 3), 0.5)
+        return gamma**2 / len(smallest), gamma, np.isin(np.arange(n), smallest) / len(smallest)
+    if not loops.any():
+        eta = min(math.sqrt(math.log(n) / (2 * horizon)), 0.25)
+        return eta, 2 * eta, np.full(n, 1 / n)
+    touch = (sees + sees.T) * (1 - np.eye(n))
+    alpha = max(len(arms) for arms in sets if not touch[np.ix_(arms, arms)].any())
+    gamma = min((1 / (alpha * horizon)) ** 0.5, 0.5)
+    return 2 * gamma, gamma, np.full(n, 1 / n)
+
+
+def learner_seeing(sight, **options):
+    return Exp3G(graphs.FeedbackGraph.from_adjacency(SIGHTS[sight], directed=True), **options)
+
+
+@SIGHT
+@pytest.mark.parametrize("horizon", [400, None])
+def test_directed_graphs_follow_the_printed_rule_of_their_kind(sight, horizon):
+    sees = np.array(SIGHTS[sight], dtype=float)
+    learner, estimates = learner_seeing(sight, horizon=horizon), np.zeros(len(sees))
+    assert learner.graph.observability == LEVELS.get(sight, ("strong",))[0]
+    for t, p, ticket, losses in run(learner, 60):
+        eta, gamma, u = printed_rule(sees, horizon or t)
+        expected = (1 - gamma) * softmax(-eta * estimates) + gamma * u
+        assert np.allclose(p, expected, rtol=1e-9)
+        assert learner.observes(ticket.arm).tolist() == np.flatnonzero(sees[ticket.arm]).tolist()
+        estimates = estimates + sees[ticket.arm] * losses / (expected @ sees)
+
+
+@SIGHT
+def test_estimates_are_unbiased_where_arms_are_seen_one_way_or_not_by_themselves(sight):
+    learner = learner_seeing(sight)
+    n = learner.n_arms
+    packed = {"cumulative_losses": np.linspace(0.0, 9.0, n), "clock": np.array([30.0])}
+    p = learner.distribution(learner.unpack(packed))
+    losses = np.random.default_rng(1).uniform(size=n)
+    edges, mean = np.concatenate([[0.0], np.cumsum(p)]), np.zeros(n)
+    for arm in np.flatnonzero(p).tolist():
+        copy = learner.unpack(packed)
+        ticket = learner.draw(copy, (edges[arm] + edges[arm + 1]) / 2, 0.0)
+        assert ticket.arm == arm
+        learner.update(copy, ticket, losses[learner.observes(arm)])
+        mean += p[arm] * (copy.cumulative_losses - packed["cumulative_losses"])
+    assert np.allclose(mean, losses, rtol=1e-9)
+
+
+@pytest.mark.parametrize("sight", list(LEVELS))
+def test_weakly_observable_graphs_are_explored_where_everything_is_seen(sight):
+    assert np.flatnonzero(learner_seeing(sight).explorers).tolist() == LEVELS[sight][1]
+
+
+def test_without_exploration_full_information_is_hedge():
+    total = np.zeros(5)
+    for t, p, _, losses in run(Exp3G(graphs.full_information(5), exploration=0)):
+        assert np.allclose(p, softmax(-min(2.0 / math.sqrt(t), 1.0) * total), rtol=1e-9)
+        total += losses
+
+
+def test_a_graph_of_weights_0_and_1_is_the_plain_graph():
+    weights = np.array(SIGHTS["directed"])
+    plain = learner_seeing("directed")
+    for (_, p, *_), (_, q, *_) in zip(run(Exp3G(graphs.noisy(weights)), 30), run(plain, 30), strict=True):
+        assert p.tobytes() == q.tobytes()
+
+
+@pytest.mark.slow
+@pytest.mark.compiled
+@pytest.mark.parametrize(
+    ("sight", "means", "exponent"),
+    [("revealing action", (1.0, 0.5, 0.5, 0.5), 2 / 3), ("apple tasting", (0.5, 0.5), 1 / 2)],
+)
+def test_regret_grows_as_fast_as_it_must(sight, means, exponent):
+    """The last arm is better by ``c T^(exponent - 1)``, the gap that is hardest to find at that horizon."""
+    horizons = [2**12, 2**14, 2**16, 2**18]
+    regrets = []
+    for horizon in horizons:
+        world = stochastic(np.array(means) - np.eye(len(means))[-1] * horizon ** (exponent - 1))
+        traces = play_many(learner_seeing(sight, horizon=horizon), world, horizon, range(20))
+        regrets.append(np.mean([trace.final_regret for trace in traces]))
+    slope = np.polyfit(np.log(horizons), np.log(regrets), 1)[0]
+    assert slope == pytest.approx(exponent, abs=0.06)

@@ -6,12 +6,16 @@ from allworlds.learners.barbar import Barbar as Barbar
 from allworlds.learners.barbar_g import BarbarG as BarbarG
 from allworlds.learners.base import Learner as Learner
 from allworlds.learners.broad import Broad as Broad
+from allworlds.learners.dann_blackbox import DannBlackbox as DannBlackbox
+from allworlds.learners.elp import ELP as ELP
 from allworlds.learners.epsilon_greedy_lp import EpsilonGreedyLP as EpsilonGreedyLP
 from allworlds.learners.exp3 import Exp3 as Exp3
+from allworlds.learners.exp3_dom import Exp3DOM as Exp3DOM
 from allworlds.learners.exp3_g import Exp3G as Exp3G
 from allworlds.learners.exp3_g_plus_plus import Exp3GPlusPlus as Exp3GPlusPlus
 from allworlds.learners.exp3_ix import Exp3IX as Exp3IX
 from allworlds.learners.exp3_plus_plus import Exp3PlusPlus as Exp3PlusPlus
+from allworlds.learners.exp3_wix import Exp3WIX as Exp3WIX
 from allworlds.learners.hedge import Hedge as Hedge
 from allworlds.learners.hybrid import Hybrid as Hybrid
 from allworlds.learners.imed_n import IMEDN as IMEDN
