@@ -40,7 +40,16 @@ DEFAULT_WORLDS = (
     "corrupted:attack=best-worst,budget=1000,gap=0.125",
     "lock-in",
 )
-DEFAULT_LEARNERS = ("tsallis-shannon", "tsallis-shannon-paper", "tsallis-inf", "exp3-ix", "ucb-n", "thompson-n")
+DEFAULT_LEARNERS = (
+    "tsallis-shannon",
+    "tsallis-shannon-paper",
+    "spm-ftrl",
+    "tsallis-inf-rv",
+    "exp3-ix",
+    "imed-n",
+    "thompson-n",
+    "ucb-n",
+)
 MORE_WORLDS = (
     "stochastic:gap=0.0625",
     *(f"corrupted:attack={attack},budget=1000,gap=0.125" for attack in ATTACKS if attack != "best-worst"),
