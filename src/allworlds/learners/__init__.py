@@ -6,6 +6,7 @@ from allworlds.learners.barbar import Barbar as Barbar
 from allworlds.learners.barbar_g import BarbarG as BarbarG
 from allworlds.learners.base import Learner as Learner
 from allworlds.learners.broad import Broad as Broad
+from allworlds.learners.chen_2024 import Chen2024 as Chen2024
 from allworlds.learners.epsilon_greedy_lp import EpsilonGreedyLP as EpsilonGreedyLP
 from allworlds.learners.exp3 import Exp3 as Exp3
 from allworlds.learners.exp3_g import Exp3G as Exp3G
