@@ -17,6 +17,7 @@ from allworlds.learners.hedge import Hedge as Hedge
 from allworlds.learners.hybrid import Hybrid as Hybrid
 from allworlds.learners.imed_n import IMEDN as IMEDN
 from allworlds.learners.inf import INF as INF
+from allworlds.learners.ito_2022 import Ito2022 as Ito2022
 from allworlds.learners.kl_ucb_n import KLUCBN as KLUCBN
 from allworlds.learners.kong_2022 import Kong2022 as Kong2022
 from allworlds.learners.log_barrier import LogBarrier as LogBarrier
