@@ -29,6 +29,10 @@ STRONG = {
 WEAK = {
     "revealing action": (lambda: graphs.revealing_action(4), [1, 0, 0, 0]),
     "clique with a gap": (lambda: graphs.clique_with_a_gap(4), None),
+    "star without loops": (
+        lambda: graphs.FeedbackGraph(3, [(0, 1), (0, 2), (1, 0), (2, 0)], directed=True, self_loops=False),
+        [1, 0.5, 0.5],  # all others see the middle, so it is strongly observable, but it must be seen too
+    ),
     "ring without loops": (lambda: graphs.directed_cycle(5, self_loops=False), [1, 1, 1, 1, 1]),
 }
 """Weakly observable graphs, with the plays that show every arm."""
@@ -47,18 +51,19 @@ def softmax(x):
     return weights / weights.sum()
 
 
-@pytest.mark.parametrize("horizon", [None, 1000])
+@pytest.mark.parametrize(("horizon", "scale"), [(None, 1.0), (1000, 1.0), (1000, 0.01)])
 @pytest.mark.parametrize("shape", list(STRONG))
-def test_on_strongly_observable_graphs_every_round_follows_the_rule(shape, horizon):
+def test_on_strongly_observable_graphs_every_round_follows_the_rule(shape, horizon, scale):
+    """With the small scale ``beta'`` is below one at first."""
     graph, alpha = STRONG[shape][0](), STRONG[shape][1]
     n, sees = graph.n_arms, graph.adjacency().astype(float)
-    learner = Ito2022(graph, horizon)
+    learner = Ito2022(graph, horizon, scale=scale)
     assert learner.number == alpha
     totals, entropies, state = np.zeros(n), [], learner.init()
     betas = []
     for t in range(1, N_ROUNDS + 1):
         rounds = max(3, horizon or t - 1)  # the step to beta'_t was made in round t - 1
-        c = math.sqrt(alpha * math.log(rounds) * math.log(n * rounds) / math.log(n))
+        c = scale * math.sqrt(alpha * math.log(rounds) * math.log(n * rounds) / math.log(n))
         betas.append(c if t == 1 else betas[-1] + c / math.sqrt(1 + sum(entropies) / math.log(n)))
         beta = max(1.0, betas[-1])
         q = softmax(-totals / beta)
