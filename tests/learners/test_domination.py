@@ -84,3 +84,11 @@ def test_a_weight_of_the_squares_that_is_too_large_is_reduced(monkeypatch):
 def test_a_graph_that_changes_is_refused():
     with pytest.raises(InvalidParameter, match="graph is a ChangingGraph; expected a FeedbackGraph"):
         fractional_domination(graphs.changing([graphs.cycle(3), graphs.bandit(3)]))
+
+
+def test_only_the_arms_that_are_named_need_be_seen():
+    """Three of seven arms in a row: the two at one end share a neighbour, the one at the other end needs its own."""
+    row = graphs.FeedbackGraph(7, [(i, i + 1) for i in range(6)])
+    plays = fractional_domination(row, [0, 2, 6])
+    assert np.allclose(plays, [0, 1, 0, 0, 0, 0.5, 0.5], rtol=0, atol=1e-9)
+    assert np.allclose(fractional_domination(row, range(7)), fractional_domination(row), rtol=0, atol=1e-9)

@@ -6,6 +6,7 @@ from allworlds.learners.barbar import Barbar as Barbar
 from allworlds.learners.barbar_g import BarbarG as BarbarG
 from allworlds.learners.base import Learner as Learner
 from allworlds.learners.broad import Broad as Broad
+from allworlds.learners.chen_2024 import Chen2024 as Chen2024
 from allworlds.learners.dann_blackbox import DannBlackbox as DannBlackbox
 from allworlds.learners.elp import ELP as ELP
 from allworlds.learners.epsilon_greedy_lp import EpsilonGreedyLP as EpsilonGreedyLP
@@ -20,6 +21,7 @@ from allworlds.learners.hedge import Hedge as Hedge
 from allworlds.learners.hybrid import Hybrid as Hybrid
 from allworlds.learners.imed_n import IMEDN as IMEDN
 from allworlds.learners.inf import INF as INF
+from allworlds.learners.ito_2022 import Ito2022 as Ito2022
 from allworlds.learners.kl_ucb_n import KLUCBN as KLUCBN
 from allworlds.learners.kong_2022 import Kong2022 as Kong2022
 from allworlds.learners.log_barrier import LogBarrier as LogBarrier

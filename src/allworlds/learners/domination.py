@@ -12,6 +12,8 @@ solver returns depends on the numbers of the arms, so we take the one with the l
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -27,8 +29,10 @@ ACCURACY = 1e-9
 """How far above the optimum, relatively, the plays may be."""
 
 
-def fractional_domination(graph: AnyGraph) -> NDArray[np.float64]:
+def fractional_domination(graph: AnyGraph, arms: Sequence[int] | None = None) -> NDArray[np.float64]:
     """(N,) ``z*``: the least total rate of plays by which every arm is seen at a rate of at least one.
+
+    Where ``arms`` are given, only these need be seen.
 
     >>> from allworlds.graphs import cycle, star
     >>> fractional_domination(star(4)), fractional_domination(cycle(6)).round(6)
@@ -40,10 +44,10 @@ def fractional_domination(graph: AnyGraph) -> NDArray[np.float64]:
     if not isinstance(graph, FeedbackGraph):
         raise InvalidParameter(f"graph is a {type(graph).__name__}; expected a FeedbackGraph, which does not change")
     n = graph.n_arms
-    lists = [graph.seen_by(arm) for arm in range(n)]
+    lists = [graph.seen_by(arm) for arm in (range(n) if arms is None else arms)]
     starts = np.cumsum([0, *(each.size for each in lists)])
-    shown = csr_array((np.ones(starts[-1]), np.concatenate(lists), starts), shape=(n, n))
-    found = linprog(np.ones(n), A_ub=-shown, b_ub=-np.ones(n), bounds=(0, None), method="highs")
+    shown = csr_array((np.ones(starts[-1]), np.concatenate(lists), starts), shape=(len(lists), n))
+    found = linprog(np.ones(n), A_ub=-shown, b_ub=-np.ones(len(lists)), bounds=(0, None), method="highs")
     plays: NDArray[np.float64] = np.maximum(0.0, found.x)
     if n > LARGEST:
         return plays
@@ -65,9 +69,9 @@ def _with_squares(shown: NDArray[np.float64], weight: float) -> NDArray[np.float
     """
     from scipy.optimize import nnls
 
-    n = shown.shape[0]
+    n_wanted, n = shown.shape
     sides = np.vstack([shown, np.eye(n)])
-    levels = np.concatenate([np.ones(n), np.zeros(n)]) + sides.sum(axis=1) / weight
+    levels = np.concatenate([np.ones(n_wanted), np.zeros(n)]) + sides.sum(axis=1) / weight
     size = np.abs(levels).max()
     system = np.vstack([sides.T, levels / size])  # in units of ``size``, so that all entries are about one
     target = np.zeros(n + 1)
