@@ -159,6 +159,8 @@ def test_the_promised_experiments_are_shipped():
         "constants-ablation",
         "honda-ito-tsuchiya",
         "mourtada-gaiffas",
+        "seldin-slivkins",
+        "seldin-slivkins-full",
     }
     assert promised <= set(shipped())
 
