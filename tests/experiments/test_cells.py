@@ -4,6 +4,7 @@ import hashlib
 import json
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 import allworlds as aw
@@ -126,3 +127,12 @@ def test_every_shipped_experiment_resolves_and_each_of_its_combinations_plays(na
         outcome = play_cell(replace(cell, horizon=20), cache)
         assert outcome.error is None
         assert outcome.rows.values.shape == (20, 4)
+
+
+def test_the_last_world_of_mourtada_and_gaiffas_has_the_published_losses():
+    experiment, source = read_experiment("mourtada-gaiffas")
+    world = SpecCache(source.base).world("bandit:3", experiment.grid[3].worlds[0].spec)
+    losses = np.array([[world.loss(0, t, arm, horizon=1000) for arm in range(3)] for t in range(1, 1001)])
+    expected = [(0.5, 0.0) if t == 1 else (0.0, 1.0) if t >= 80 or t % 2 == 0 else (1.0, 0.0) for t in range(1, 1001)]
+    assert losses[:, :2].tolist() == [list(pair) for pair in expected]
+    assert set(losses[:, 2]) == {0.75}
