@@ -114,7 +114,7 @@ def _lower(graph: FeedbackGraph, world: World, rounds: Rounds) -> TheoryLine | N
     if arrays.attack != NO_ATTACK:
         return None
     if graph.observability == "weak":
-        delta = weak_domination(graph).upper
+        delta = weak_domination(graph).lower
         return TheoryLine(
             "limit",
             np.array([weak_lower_bound(delta, graph.n_arms, int(t)) for t in rounds]),

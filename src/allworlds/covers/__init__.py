@@ -13,7 +13,7 @@ from allworlds.covers.certificate import (
 from allworlds.covers.cover import CliqueCover, read_cover, write_cover
 from allworlds.covers.covering import clique_cover
 from allworlds.covers.independence import independent_set
-from allworlds.covers.numbers import fractional_cover, independence_number, weak_domination
+from allworlds.covers.numbers import fractional_cover, greedy_domination, independence_number, weak_domination
 
 __all__ = [
     "CliqueCover",
@@ -25,6 +25,7 @@ __all__ = [
     "PartByPart",
     "clique_cover",
     "fractional_cover",
+    "greedy_domination",
     "independence_number",
     "independent_set",
     "read_cover",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -85,6 +85,9 @@ class ChangingGraph:
         found = {feature: f"the graph changes and is told {self.told} the choice"}
         for graph in (*self.graphs, *self._worst()):
             found |= graph.demands()
+        if self.chances is not None and not np.array_equal(self.chances, self.chances.T):
+            one, other = np.argwhere(self.chances > self.chances.T)[0].tolist()
+            found.setdefault("directed", f"arm {one} may see arm {other} but not the other way round")
         return found
 
     def _worst(self) -> tuple[FeedbackGraph, ...]:
@@ -123,8 +126,8 @@ def changing(
     """Graphs that change every ``period`` rounds.
 
     A list of graphs takes turns for ever. One graph with a ``probability``, a number or one for each edge, (N, N), is
-    drawn anew: each of its edges is there with that probability, both ways of a mutual edge together; what an arm sees
-    of itself stays. ``told`` is when the learner is told the graph of a round: "before" or "after" it chooses.
+    drawn anew: each of its edges is there with that probability, both ways together if the graph is undirected; what an
+    arm sees of itself stays. ``told`` is when the learner is told the graph of a round: "before" or "after" it chooses.
 
     >>> from allworlds.graphs import full_information
     >>> graph = changing(full_information(4), probability=0.5)
@@ -134,7 +137,7 @@ def changing(
     if told not in ("before", "after"):
         raise InvalidGraph(f"told is {shorten(told)}; expected 'before' or 'after' the choice")
     period = whole("period", period, error=InvalidGraph)
-    listed = (graphs,) if isinstance(graphs, FeedbackGraph) else tuple(graphs)
+    listed = (graphs,) if isinstance(graphs, FeedbackGraph) or not isinstance(graphs, Iterable) else tuple(graphs)
     if not listed or not all(isinstance(graph, FeedbackGraph) for graph in listed):
         raise InvalidGraph("graphs is not a list of graphs; expected one FeedbackGraph, or several")
     for number, graph in enumerate(listed):

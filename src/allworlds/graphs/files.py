@@ -6,7 +6,7 @@ list must not mix numbers and names: most often, one of them is a typing error.
 
 An edge list with arrows, ``a -> b`` for "choosing a shows b", a GraphML graph that says it is directed, and a matrix
 that is not symmetric are directed graphs. In these, arms see themselves, unless the file has self-loops (``a -> a``, or
-a 1 on the diagonal): then those arms do, and no others.
+a 1 on the diagonal): then those arms do, and no others. ``graph.with_self_loops(False)`` says that no arm does.
 """
 
 from __future__ import annotations

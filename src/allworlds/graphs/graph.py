@@ -215,8 +215,16 @@ class FeedbackGraph:
         """The undirected graph of the edges that go both ways; all its arms see themselves."""
         if not isinstance(self._storage, Arcs):
             return self
-        matrix = self.adjacency()
-        return FeedbackGraph.from_adjacency(matrix & matrix.T, self._labels)
+        return FeedbackGraph(self.n_arms, self.edges()[self._goes_both_ways()], self._labels)
+
+    def with_self_loops(self, self_loops: SelfLoops) -> FeedbackGraph:
+        """The same graph in which all arms, none, or those in a list see themselves, and no others.
+
+        >>> FeedbackGraph(3, [(0, 1)]).with_self_loops([0, 1]).self_loops
+        array([ True,  True, False])
+        """
+        directed = isinstance(self._storage, Arcs)
+        return FeedbackGraph(self.n_arms, self.edges(), self._labels, directed=directed, self_loops=self_loops)
 
     def symmetrised(self) -> FeedbackGraph:
         """The undirected graph of all edges, whichever way they go; all its arms see themselves."""
@@ -266,9 +274,7 @@ class FeedbackGraph:
         found: dict[str, str] = {}
         if not isinstance(self._storage, Arcs):
             return found
-        arcs = self.edges()
-        keys, turned = arcs[:, 0] * self.n_arms + arcs[:, 1], arcs[:, 1] * self.n_arms + arcs[:, 0]
-        for one, other in arcs[~np.isin(turned, keys)][:1].tolist():
+        for one, other in self.edges()[~self._goes_both_ways()][:1].tolist():
             found["directed"] = f"arm {one} sees arm {other} but not the other way round"
         for arm in np.flatnonzero(~self.self_loops)[:1].tolist():
             found["loopless"] = f"arm {arm} does not see itself"
@@ -280,6 +286,11 @@ class FeedbackGraph:
     def labels(self) -> tuple[Label, ...] | None:
         """The label of each arm, (n_arms,), or None where arms are known by number."""
         return self._labels
+
+    def _goes_both_ways(self) -> NDArray[np.bool_]:
+        """Whether each directed edge has its opposite, (n_edges,)."""
+        one, other = self.edges().T
+        return np.isin(other * self.n_arms + one, one * self.n_arms + other)
 
     def sees(self, arm: int) -> Ints:
         """The arms whose losses are shown when ``arm`` is chosen: itself and its neighbours, sorted."""

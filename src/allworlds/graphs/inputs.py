@@ -26,7 +26,12 @@ def self_loop_pairs(self_loops: SelfLoops, n_arms: int) -> Ints:
     if isinstance(self_loops, bool | np.bool_):
         arms = np.arange(n_arms if self_loops else 0)
     else:
-        arms = integers("self_loops", self_loops, InvalidGraph).ravel()
+        given = np.asarray(self_loops)
+        if given.dtype == np.bool_ and given.shape == (n_arms,):  # as the property of a graph has them
+            given = np.flatnonzero(given)
+        if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
+            raise InvalidGraph(f"self_loops is {shorten(self_loops)}; expected True, False or a list of arms")
+        arms = integers("self_loops", given, InvalidGraph)
         check_arms("self_loops", arms, n_arms, InvalidGraph)
     return np.column_stack([arms, arms])
 

@@ -48,10 +48,10 @@ class NoisyGraph:
 
     def demands(self) -> dict[str, str]:
         """What the graph asks of a learner, as :meth:`FeedbackGraph.demands`."""
+        fault = "the graph has weights on its observations"
         for i, j in np.argwhere((self.weights > 0.0) & (self.weights < 1.0))[:1].tolist():
             fault = f"arm {i} sees arm {j} with weight {self.weights[i, j]:g}, so with noise"
-            return {"noisy": fault} | self.graph.demands()
-        return self.graph.demands()
+        return {"noisy": fault} | self.graph.demands()
 
     def digest(self) -> str:
         """SHA-256 of the structure, without the labels, in hex."""

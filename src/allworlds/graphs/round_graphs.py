@@ -56,7 +56,7 @@ def make_round_graphs(
         np.stack([starts + end for (starts, _), end in zip(lists, ends[:-1], strict=True)]),
         np.concatenate([order for _, order in lists]),
         np.zeros((0, 0)) if chances is None else chances.copy(),  # writable: to Numba, read-only is another type
-        not graphs[0].is_directed,
+        chances is not None and bool(np.array_equal(chances, chances.T)),
         np.zeros((0, 0)) if weights is None else weights.copy(),
         noise,
     )

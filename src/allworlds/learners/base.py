@@ -120,6 +120,8 @@ class Learner(ABC, Generic[StateT, TicketT]):
 
     def observes(self, arm: int) -> NDArray[np.int64]:
         """The arms whose losses ``update`` takes after ``arm`` was chosen, sorted; unknown if the graph changes."""
+        if isinstance(self.graph, ChangingGraph) and self.shows == "neighbours":
+            raise InvalidParameter("the graph changes; expected a fixed graph to say what an arm shows; try play")
         where, starts, order = self.visibility
         return order[starts[where[arm]] : starts[where[arm] + 1]]
 
@@ -321,6 +323,13 @@ def accepts_graph(kind: type[Learner], graph: AnyGraph) -> bool:
 def _demands_on(kind: type[Learner], graph: AnyGraph) -> dict[str, str]:
     """What the graph asks of a kind of learner: nothing of one that sees everything."""
     return {} if kind.shows == "everything" else graph.demands()
+
+
+def fixed_graph(graph: AnyGraph) -> FeedbackGraph:
+    """The graph, of a learner that takes none that changes or is noisy."""
+    if not isinstance(graph, FeedbackGraph):
+        raise InvalidParameter(f"graph is a {type(graph).__name__}; expected a FeedbackGraph")
+    return graph
 
 
 def graph_for(kind: type[Learner], graph: AnyGraph | CliqueCover) -> AnyGraph | CliqueCover:

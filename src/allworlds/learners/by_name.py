@@ -102,6 +102,7 @@ OURS = (
         source=PAPER,
         told="horizon",
         horizon="needed",
+        rendering="as printed",
     ),
     LearnerRecipe(
         "tsallis-shannon-sharp",

@@ -42,7 +42,7 @@ from numpy.typing import NDArray
 from allworlds.covers import CliqueCover, clique_cover
 from allworlds.foundation.checks import index, real, whole
 from allworlds.foundation.errors import InvalidState
-from allworlds.graphs import FeedbackGraph, NoisyGraph
+from allworlds.graphs import FeedbackGraph
 from allworlds.kernels.jit import lean_jit
 from allworlds.learners.base import DividingLearner
 from allworlds.learners.dispatch import Visibility, register_kernels
@@ -146,9 +146,7 @@ class DannBlackbox(DividingLearner[State, Ticket]):
     size: float
     scale: float
 
-    def __init__(
-        self, graph: FeedbackGraph | NoisyGraph | CliqueCover, size: float | None = None, scale: float = 1.0
-    ) -> None:
+    def __init__(self, graph: FeedbackGraph | CliqueCover, size: float | None = None, scale: float = 1.0) -> None:
         super().__init__(graph.graph if isinstance(graph, CliqueCover) else graph)
         if size is None:
             size = _size_of(graph)
@@ -182,13 +180,12 @@ class DannBlackbox(DividingLearner[State, Ticket]):
         real("a ticket's share", ticket.share, above=0, at_most=1, error=InvalidState)
 
 
-def _size_of(graph: FeedbackGraph | NoisyGraph | CliqueCover) -> float:
+def _size_of(graph: FeedbackGraph | CliqueCover) -> float:
     """``min{alpha_mutual, alpha log N}`` with numbers of cliques for both."""
     if isinstance(graph, CliqueCover):
         return graph.n_cliques * min(1.0, math.log(graph.n_arms))
-    plain = graph.graph if isinstance(graph, NoisyGraph) else graph
-    mutual, either = (clique_cover(each).n_cliques for each in (plain.mutual(), plain.symmetrised()))
-    return min(float(mutual), either * math.log(plain.n_arms))
+    mutual, either = (clique_cover(each).n_cliques for each in (graph.mutual(), graph.symmetrised()))
+    return min(float(mutual), either * math.log(graph.n_arms))
 
 
 # --- kernels --------------------------------------------------------------------------------------------

@@ -25,16 +25,16 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from allworlds.covers import CliqueCover, clique_cover
 from allworlds.foundation.checks import Ints, whole
-from allworlds.graphs import FeedbackGraph, NoisyGraph
+from allworlds.graphs import FeedbackGraph
 from allworlds.kernels.jit import lean_jit
-from allworlds.learners.base import DividingLearner, Ticket
+from allworlds.learners.base import DividingLearner, Ticket, fixed_graph
 from allworlds.learners.dispatch import Visibility, register_kernels
 from allworlds.learners.exp3_g import DividedTicket, chances_of_seen
 from allworlds.learners.recipe import LearnerRecipe
@@ -102,32 +102,26 @@ class ELP(DividingLearner[State, DividedTicket]):
 
     def __init__(
         self,
-        graph: FeedbackGraph | NoisyGraph | CliqueCover,
+        graph: FeedbackGraph | CliqueCover,
         horizon: int | None = None,
         independence: int | None = None,
     ) -> None:
         super().__init__(graph.graph if isinstance(graph, CliqueCover) else graph)
         if independence is None:
-            cover = graph if isinstance(graph, CliqueCover) else clique_cover(self._plain_graph.mutual())
+            cover = graph if isinstance(graph, CliqueCover) else clique_cover(fixed_graph(self.graph).mutual())
             independence = cover.n_cliques
         object.__setattr__(self, "horizon", None if horizon is None else whole("horizon", horizon))
         object.__setattr__(self, "independence", whole("independence", independence))
 
-    @property
-    def _plain_graph(self) -> FeedbackGraph:
-        plain: Any = self.graph.graph if isinstance(self.graph, NoisyGraph) else self.graph
-        graph: FeedbackGraph = plain
-        return graph
-
     @cached_property
     def explorers(self) -> NDArray[np.float64]:
         """(N,) the distribution ``s`` that it explores by."""
-        return most_seen(self._plain_graph)
+        return most_seen(fixed_graph(self.graph))
 
     def init(self) -> State:
         """No gains, round one."""
         s, observers = self.explorers, self.observers
-        least = min(float(s[self._plain_graph.seen_by(arm)].sum()) for arm in range(self.n_arms))
+        least = min(float(s[fixed_graph(self.graph).seen_by(arm)].sum()) for arm in range(self.n_arms))
         state = State(
             negative_gains=np.zeros(self.n_arms),
             distribution=np.empty(self.n_arms),

@@ -29,16 +29,16 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.covers import CliqueCover, clique_cover, weak_domination
+from allworlds.covers import CliqueCover, clique_cover, greedy_domination
 from allworlds.foundation.checks import real, whole
-from allworlds.graphs import FeedbackGraph, NoisyGraph
+from allworlds.graphs import FeedbackGraph
 from allworlds.kernels.jit import lean_jit
-from allworlds.learners.base import DividingLearner, Ticket
+from allworlds.learners.base import DividingLearner, Ticket, fixed_graph
 from allworlds.learners.dispatch import Visibility, register_kernels
 from allworlds.learners.recipe import LearnerRecipe
 from allworlds.learners.sampling import exponential_weights, pick
@@ -130,7 +130,7 @@ class Exp3G(DividingLearner[State, DividedTicket]):
 
     def __init__(
         self,
-        graph: FeedbackGraph | NoisyGraph | CliqueCover,
+        graph: FeedbackGraph | CliqueCover,
         horizon: int | None = None,
         independence: int | None = None,
         exploration: float = 1.0,
@@ -141,31 +141,24 @@ class Exp3G(DividingLearner[State, DividedTicket]):
         if self.kind != STRONG:
             independence = None
         elif independence is None:
-            cover = graph if isinstance(graph, CliqueCover) else clique_cover(self.plain_graph.symmetrised())
+            cover = graph if isinstance(graph, CliqueCover) else clique_cover(fixed_graph(self.graph).symmetrised())
             independence = cover.n_cliques
         object.__setattr__(self, "horizon", None if horizon is None else whole("horizon", horizon))
         object.__setattr__(self, "independence", independence)
         object.__setattr__(self, "exploration", real("exploration", exploration, at_least=0, at_most=1))
-
-    @property
-    def plain_graph(self) -> FeedbackGraph:
-        """The graph; that of weights 0 and 1 without its weights."""
-        plain: Any = self.graph.graph if isinstance(self.graph, NoisyGraph) else self.graph
-        graph: FeedbackGraph = plain
-        return graph
 
     @cached_property
     def kind(self) -> int:
         """How arms are seen: STRONG, LOOPLESS or WEAK."""
         if self.graph.observability == "weak":
             return WEAK
-        return STRONG if self.plain_graph.self_loops.any() else LOOPLESS
+        return STRONG if fixed_graph(self.graph).self_loops.any() else LOOPLESS
 
     @cached_property
     def explorers(self) -> NDArray[np.float64]:
         """(N,) the distribution ``u`` that it explores by."""
         weak = self.kind == WEAK
-        arms = weak_domination(self.plain_graph).arms if weak else np.arange(self.n_arms)
+        arms = greedy_domination(fixed_graph(self.graph)) if weak else np.arange(self.n_arms)
         u = np.zeros(self.n_arms)
         u[arms] = 1.0 / len(arms)
         return u

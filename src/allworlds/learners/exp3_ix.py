@@ -220,7 +220,7 @@ RECIPES = (
     LearnerRecipe(
         "exp3-set",
         partial(Exp3IX, implicit=False),
-        "sqrt(2 alpha T log N) with a rate tuned for T [Alon et al. 2013]; none claimed for the adaptive rate",
+        "sqrt(2 alpha T log N) on undirected graphs with a rate tuned for T [Alon et al. 2013]; none claimed for ours",
         "exp3-set",
         kind=Exp3IX,
         world="adversarial",

@@ -197,12 +197,13 @@ RECIPES = (
     LearnerRecipe(
         "exp3-wix",
         Exp3WIX,
-        "(1 + R) sqrt((N + alpha_*) T) polylog, alpha_* = min alpha(e) / e^2 [Kocák et al. 2016]",
+        "(1 + R) sqrt((N + alpha_*) T) polylog, alpha_* = min alpha(e) / e^2, self-weights 1 [Kocák et al. 2016]",
         "exp3-wix:noise=0.5",
         {"noise": "number", "scale": "number"},
         kind=Exp3WIX,
         world="adversarial",
         told="a bound on the noise",
         source='Kocák, Neu and Valko, "Online learning with noisy side observations", AISTATS 2016',
+        rendering="as printed",
     ),
 )

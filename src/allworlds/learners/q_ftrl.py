@@ -241,7 +241,7 @@ RECIPES = (
     LearnerRecipe(
         "q-ftrl",
         QFTRL,
-        "2 sqrt(e alpha T (2 + log(N/alpha))) with the horizon [Eldowa et al. 2023]",
+        "2 sqrt(e alpha T (2 + log(N/alpha))) with the horizon and self-loops [Eldowa et al. 2023]",
         "q-ftrl:index=0.5",
         {"index": "number", "independence": "number"},
         kind=QFTRL,

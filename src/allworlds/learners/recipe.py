@@ -38,7 +38,7 @@ class LearnerRecipe(Recipe):
     """False for a reference that sees more than the graph shows; reported but not ranked."""
     source: str = "this project"
     """The work that the rule is taken from."""
-    rendering: Literal["as printed", "from memory", "reconstruction"] = "as printed"
+    rendering: Literal["as printed", "from memory", "reconstruction", "ours"] = "ours"
     """How sure we are of the rule. A reconstruction is ours in part; its authors' bound is not claimed."""
 
     @property

@@ -145,7 +145,7 @@ RECIPES = (
     LearnerRecipe(
         "thompson-n",
         ThompsonN,
-        "log T log(NT) max over independent I of sum_I 1/Delta [Lykouris et al. 2020]",
+        "log T log(NT) max over independent I of sum_I 1/Delta, undirected [Lykouris et al. 2020]",
         "thompson-n",
         kind=ThompsonN,
         world="stochastic",

@@ -220,7 +220,7 @@ RECIPES = (
     LearnerRecipe(
         "ucb-n",
         UCBN,
-        "log T log(NT) max over independent I of sum_I 1/Delta [Lykouris et al. 2020]",
+        "log T log(NT) max over independent I of sum_I 1/Delta, undirected [Lykouris et al. 2020]",
         "ucb-n:width=0.5",
         {"width": "number"},
         kind=UCBN,

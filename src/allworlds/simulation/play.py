@@ -158,7 +158,7 @@ def run(
                 regraph(state)
         first, second = uniform_pair(seed, STREAM_LEARNER, t, 0)
         ticket = draw(state, first, second)
-        start, stop = seen_by(seen, ticket.arm)
+        start, stop = shown_by(seen, ticket.arm)
         play_round(world, seed, t, ticket.arm, seen.order[start:stop], losses, totals)
         if graphs is not None:
             add_noise(graphs, seed, t, ticket.arm, seen.order[start:stop], losses)
@@ -171,7 +171,7 @@ def run(
 
 
 @lean_jit
-def seen_by(seen: Visibility, arm: int) -> tuple[int, int]:
+def shown_by(seen: Visibility, arm: int) -> tuple[int, int]:
     """Where in ``seen.order`` the arms are that ``arm`` shows."""
     where = seen.where[arm]
     return seen.starts[where], seen.starts[where + 1]

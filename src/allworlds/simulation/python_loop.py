@@ -119,7 +119,7 @@ class _Plain:
         self.learner, self.n_arms, self.seed = learner, n_arms, seed
         self.graph = getattr(learner, "graph", None)
         self.graphs = round_graphs_of(learner)
-        self.lists = blank_lists(n_arms)
+        self.lists = blank_lists(n_arms if self.graphs is not None else 0)
         self.title = str(getattr(learner, "name", type(learner).__name__))
         if callable(getattr(learner, "start", None)):
             learner.start(seed)
@@ -177,25 +177,31 @@ class _Reactive:
 
     def begin_round(self, round: int) -> None:
         """Ask for the losses before the learner chooses."""
-        n_arms = self.world.n_arms
-        try:
-            losses = np.array(self.world.losses(round), dtype=np.float64)
-        except (TypeError, ValueError):
-            raise InvalidLosses(f"the world's losses of round {round} are not {n_arms} numbers from 0 to 1") from None
-        if losses.shape != (n_arms,):
-            raise InvalidLosses(
-                f"the world's losses of round {round} have shape {losses.shape}; expected one for each arm, ({n_arms},)"
-            )
-        wrong = np.flatnonzero(~((losses >= 0.0) & (losses <= 1.0)))
-        if wrong.size:
-            raise InvalidLosses(
-                f"the world's loss of arm {wrong[0]} in round {round} is {losses[wrong[0]]}; expected 0 to 1"
-            )
-        self.now = losses
+        self.now = self._checked("losses", round, self.world.losses(round), np.arange(self.world.n_arms))
 
     def play_round(self, round: int, arm: int, seen: Ints) -> Floats:
         self.totals.learner[:3] += self.now[arm]
         self.totals.candidates[...] += self.now[:, None]
-        shown = self.world.shown(round, arm, seen, self.now.copy())
+        shown = self._checked("shown losses", round, self.world.shown(round, arm, seen, self.now.copy()), seen)
         self.world.chosen(round, arm)
         return shown
+
+    def _checked(self, what: str, round: int, values: Any, arms: Ints) -> Floats:
+        """What the world returned, as an array with one loss from 0 to 1 for each arm: kernels check nothing."""
+        try:
+            losses = np.array(values, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise InvalidLosses(
+                f"the world's {what} of round {round} are not numbers; expected {arms.size} from 0 to 1"
+            ) from None
+        if losses.shape != arms.shape:
+            raise InvalidLosses(
+                f"the world's {what} of round {round} have shape {losses.shape}; expected one for each arm, "
+                f"{arms.shape}"
+            )
+        wrong = np.flatnonzero(~((losses >= 0.0) & (losses <= 1.0)))
+        if wrong.size:
+            raise InvalidLosses(
+                f"the world's {what} of round {round} have {losses[wrong[0]]} for arm {arms[wrong[0]]}; expected 0 to 1"
+            )
+        return losses

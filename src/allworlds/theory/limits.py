@@ -14,7 +14,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from allworlds.foundation.checks import real, whole
+from allworlds.foundation.checks import real, shorten, whole
 from allworlds.foundation.errors import InvalidGraph, InvalidParameter
 from allworlds.graphs import FeedbackGraph
 from allworlds.graphs.round_graphs import lists_of
@@ -101,7 +101,7 @@ def stochastic_lower_bound(graph: FeedbackGraph, means: ArrayLike) -> float:
         lowest = np.minimum.reduceat(gaps[order], starts[:-1])
         return float(lowest @ np.maximum.reduceat(needed[order], starts[:-1]))
     best = int(mu.argmin())
-    if not graph.self_loops[best] and graph.n_arms > 1:
+    if not graph.self_loops[best] and np.count_nonzero(gaps == 0.0) == 1 < graph.n_arms:
         needed[best] = 1.0 / bernoulli_divergence(least, float(np.delete(mu, best).min()))
     return _cheapest_exploration(graph, gaps, needed)
 
@@ -150,9 +150,11 @@ def bernoulli_divergence(p: float, q: float) -> float:
 
 
 def _means(graph: FeedbackGraph, means: ArrayLike) -> Array:
+    if not isinstance(graph, FeedbackGraph):
+        raise InvalidParameter(f"graph is of type {type(graph).__name__}; expected a FeedbackGraph")
     mu = np.asarray(means, dtype=np.float64)
     if mu.shape != (graph.n_arms,) or not np.all((mu >= 0.0) & (mu <= 1.0)):
-        raise InvalidParameter(f"means have shape {mu.shape}; expected {graph.n_arms} numbers from 0 to 1")
+        raise InvalidParameter(f"means is {shorten(means)}; expected {graph.n_arms} numbers from 0 to 1")
     if graph.observability == "none":
         arm = graph.observability.arms[0]
         raise InvalidGraph(f"no arm sees arm {arm}; expected that some arm sees each arm, or regret is linear")

@@ -205,11 +205,16 @@ def fitting_learners(graph: str, learners: Sequence[str]) -> tuple[list[str], li
     spec = graph_spec(graph)
     if spec.name == "cover":
         return list(learners), []
-    kinds, made = {name: LEARNERS.find(name).kind for name in learners}, make_graph(spec)
-    taken = [name for name in learners if accepts_graph(kinds[name], made)]
+    made = make_graph(spec)
+    taken = [name for name in learners if accepts_graph(LEARNERS.find(name).kind, made)]
     if not taken:
-        check_accepted(kinds[learners[0]], made)
+        check_accepted(LEARNERS.find(learners[0]).kind, made)
     return taken, [name for name in learners if name not in taken]
+
+
+def _takes(learner: str, graph: str) -> bool:
+    spec = graph_spec(graph)
+    return spec.name == "cover" or accepts_graph(LEARNERS.find(learner).kind, make_graph(spec))
 
 
 def run_race(
@@ -242,7 +247,13 @@ def run_race(
     """
     listener = listener or Listener()
     if learners in ("default", "all"):
-        learners, left_out = fitting_learners(graph, DEFAULT_LEARNERS if learners == "default" else tuple(LEARNERS))
+        wanted = DEFAULT_LEARNERS if learners == "default" else tuple(LEARNERS)
+        if learners == "default" and not any(_takes(name, graph) for name in DEFAULT_LEARNERS):
+            wanted = tuple(LEARNERS)
+        learners, left_out = fitting_learners(graph, wanted)
+        if len(left_out) > len(DEFAULT_LEARNERS):
+            listener.on_notice(f"the learners that take this graph: {', '.join(learners)}")
+            left_out = []
         if left_out:
             listener.on_notice(f"left out, because they do not take this graph: {', '.join(left_out)}")
     race = Race(graph, worlds, learners, horizon, seeds, first_seed)

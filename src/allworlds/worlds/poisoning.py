@@ -27,7 +27,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from allworlds.foundation.checks import index, numbers, real
+from allworlds.foundation.checks import index, numbers, real, shorten
 from allworlds.foundation.errors import InvalidParameter
 from allworlds.foundation.specs import check_known
 from allworlds.kernels.random import STREAM_WORLD, as_seed, uniform
@@ -41,8 +41,8 @@ SIGMA = 0.5
 class Poisoning(Reactive):
     """Bernoulli losses, and an attacker who makes the learner play ``target``.
 
-    After a run, ``cost`` is what the attacker has spent, the sum over the rounds of the most that a shown loss was
-    raised, and ``target_plays`` how often the target was played. Regret is on the clean losses.
+    After ``play``, ``cost`` is what the attacker has spent, the sum over the rounds of the most that a shown loss was
+    raised, and ``target_plays`` how often the target was played; ``play_many`` plays copies. Regret is on clean losses.
 
     >>> from allworlds import play
     >>> from allworlds.graphs import bandit
@@ -63,7 +63,7 @@ class Poisoning(Reactive):
     ) -> None:
         self.means = numbers("means", means)
         if self.means.ndim != 1 or self.means.size < 2 or not ((self.means >= 0.0) & (self.means <= 1.0)).all():
-            raise InvalidParameter(f"means have shape {self.means.shape}; expected two or more numbers from 0 to 1")
+            raise InvalidParameter(f"means is {shorten(means)}; expected two or more numbers from 0 to 1")
         self.n_arms = int(self.means.size)
         self.target = int(self.means.argmax()) if target is None else index("target", target, self.n_arms)
         self.rule = check_known(rule, ("mean", "gap"), "rule of poisoning")
