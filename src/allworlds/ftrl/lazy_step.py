@@ -15,10 +15,11 @@ that fits ``lambda``, and its mass, are to third order
 so ``sum q = 1`` is a cubic equation for ``lambda`` with a few sums for its coefficients. A last move of at most
 ``SETTLED`` leaves an error of the order of its fourth power.
 
-The drawn clique may move far. The eight cliques of its block are settled first, one Newton step after another, while
-all others follow ``lambda`` by their cubic. Then the others move. Usually that is all: one pass over the cliques. If
-it does not settle in ``MAX_STEPS`` passes, the exact step of ``clique_mass`` takes over: slower, and sure. The step
-with a floor under every arm is in ``floor_step``.
+Few cliques are moved together, step by step. Where they are many, one pass should do, and the drawn clique may move
+far: the eight cliques of its block are settled first, one Newton step after another, while all others follow
+``lambda`` by their cubic. Then the others move. Usually that is all: one pass over the cliques. If it does not settle
+in ``MAX_STEPS`` passes, the exact step of ``clique_mass`` takes over: slower, and sure. The step with a floor under
+every arm is in ``floor_step``.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ from allworlds.ftrl.clique_table import (
     place,
 )
 from allworlds.ftrl.expansion import expand
-from allworlds.kernels.jit import jit, lean_jit
+from allworlds.kernels.jit import inline_jit, jit, lean_jit
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -75,7 +76,11 @@ MAX_STEPS = 12
 EXACT = 1e-12
 """Residual at which the exact step stops."""
 AHEAD = 0.75
-"""A clique that has left its radius is expanded so many radii further on: most keep moving the same way."""
+"""A clique that drifts out of its radius is expanded so many radii further on: most keep moving the same way."""
+DRIFT = 1.5
+"""Further out than so many radii, a clique has not drifted but jumped, and is expanded where it is."""
+FEW_BLOCKS = 4
+"""Up to so many blocks, all cliques are settled together: that is quicker than to settle one block first."""
 TILE = 8 * BLOCK
 """So much of the table is appraised and added up at a time: it stays in the processor's first cache."""
 
@@ -119,11 +124,16 @@ def solve_lazily(
     """
     begin = drawn // LANES * BLOCK
     end = begin + BLOCK
-    if starts.size == 2:  # one clique has all the mass
-        _appraise(table, begin, end, losses, starts, work, sums, eta, beta)
-        return table[PRICE], 1
     last, multiplier = table.size - TAIL, guess
     for step in range(1, MAX_STEPS + 1):
+        if last <= FEW_BLOCKS * BLOCK:  # all together
+            _appraise(table, 0, last, losses, starts, work, sums, eta, beta)
+            if starts.size == 2:  # one clique has all the mass
+                return table[PRICE], 1
+            multiplier = _multiplier(table, multiplier)
+            if not move(table, 0, last, multiplier, SETTLED):
+                return multiplier, step
+            continue
         _appraise(table, begin, end, losses, starts, work, sums, eta, beta)
         before = _survey(table, 0, begin, losses, starts, work, sums, eta, beta, multiplier)
         behind = _survey(table, end, last, losses, starts, work, sums, eta, beta, multiplier)
@@ -186,7 +196,7 @@ def _appraise(
                 continue
             found = True
             start, stop = starts[clique], starts[clique + 1]
-            if radius > 0.0:  # it will go on the same way: expand it further on, if that radius covers it
+            if abs(w) <= DRIFT * radius:  # it drifts, and will go on: expand it further on, if that radius covers it
                 ahead = s * (1.0 + math.copysign(AHEAD * radius, w))
                 expand(table, clique, losses, start, stop, ahead, np.inf, work, sums)
             if not abs(s * table[at + INVERSE] - 1.0) <= table[at + RADIUS]:
@@ -289,7 +299,18 @@ def _settle_block(
     return multiplier
 
 
-@lean_jit
+@inline_jit
+def _multiplier(table: Floats, guess: float) -> float:
+    """``lambda`` at which all masses sum to one if they follow their cubics."""
+    last = table.size - TAIL
+    every = _response(table, 0, last, guess)
+    if abs(1.0 - every.mass) > 1.0:  # too far from the guess for a cubic
+        guess = straight_multiplier(table, guess)
+        every = _response(table, 0, last, guess)
+    return guess + _root(every)
+
+
+@inline_jit
 def _root(at: Response) -> float:
     """How far ``lambda`` is from the guess: the root of the linear equation, then Newton's method on the cubic."""
     missing = 1.0 - at.mass
@@ -300,7 +321,7 @@ def _root(at: Response) -> float:
     return root
 
 
-@lean_jit
+@inline_jit
 def _response(table: Floats, begin: int, end: int, guess: float) -> Response:
     """Add up how the masses of some blocks respond to ``lambda`` near a guess.
 
@@ -337,7 +358,7 @@ def _response(table: Floats, begin: int, end: int, guess: float) -> Response:
     )
 
 
-@lean_jit
+@inline_jit
 def _lane_sum(table: Floats, row: np.uint64) -> float:
     """The sum of the eight lanes of a row, always in the same order."""
     low = (table[row] + table[row + _1]) + (table[row + _2] + table[row + _3])
