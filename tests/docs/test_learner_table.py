@@ -12,7 +12,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "learners.md"
 
 
 def learner_tables() -> str:
-    """The tables of the page; print this to write it again."""
+    """The tables of the page."""
     parts = []
     for world, heading in GROUPS.items():
         parts += [f"## {heading[0].upper()}{heading[1:]}\n", TITLES, "|---|---|---|---|---|"]
@@ -26,4 +26,16 @@ def learner_tables() -> str:
 
 def test_the_page_on_learners_has_the_tables_of_the_registry():
     text = PAGE.read_text(encoding="utf-8")
-    assert learner_tables() in text, "docs/learners.md is not that of the registry; expected learner_tables()"
+    assert learner_tables() in text, (
+        "docs/learners.md is not that of the registry; python tests/docs/test_learner_table.py writes it"
+    )
+
+
+def write_page() -> None:
+    """Write the tables of today below the head of the page."""
+    head = PAGE.read_text(encoding="utf-8").partition("\n## ")[0]
+    PAGE.write_text(f"{head}\n{learner_tables()}", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write_page()

@@ -233,13 +233,6 @@ def test_without_exploration_full_information_is_hedge():
         total += losses
 
 
-def test_a_graph_of_weights_0_and_1_is_the_plain_graph():
-    weights = np.array(SIGHTS["directed"])
-    plain = learner_seeing("directed")
-    for (_, p, *_), (_, q, *_) in zip(run(Exp3G(graphs.noisy(weights)), 30), run(plain, 30), strict=True):
-        assert p.tobytes() == q.tobytes()
-
-
 @pytest.mark.slow
 @pytest.mark.compiled
 @pytest.mark.parametrize(

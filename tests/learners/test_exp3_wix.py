@@ -10,7 +10,7 @@ from scipy.special import softmax
 
 from allworlds import graphs, play
 from allworlds.foundation.errors import InvalidGraph, InvalidParameter
-from allworlds.graphs.changing import add_noise
+from allworlds.graphs.round_graphs import add_noise
 from allworlds.kernels.random import STREAM_GRAPH, STREAM_LEARNER, uniform, uniform_pair
 from allworlds.learners.by_name import make_learner
 from allworlds.learners.exp3_ix import Exp3IX

@@ -158,15 +158,50 @@ class Answering(Stubborn):
     [
         ([0.5], r"have shape \(1,\); expected one for each arm, \(6,\)"),
         (0.5, r"have shape \(\)"),
-        ([0.5] * 5 + [1.5], "the world's loss of arm 5 in round 1 is 1.5; expected 0 to 1"),
-        ([float("nan")] * 6, "the world's loss of arm 0 in round 1 is nan"),
-        (["much"] * 6, "of round 1 are not 6 numbers from 0 to 1"),
+        ([0.5] * 5 + [1.5], "the world's losses of round 1 have 1.5 for arm 5; expected 0 to 1"),
+        ([float("nan")] * 6, "the world's losses of round 1 have nan for arm 0"),
+        (["much"] * 6, "of round 1 are not numbers; expected 6 from 0 to 1"),
         (None, "round 1"),
     ],
 )
 def test_losses_that_are_none_are_refused_in_a_sentence(answer, words):
     with pytest.raises(InvalidLosses, match=words):
         play(Stubborn(), Saying(answer), 5)
+
+
+class Lying(Saying):
+    """Shows something else than it was asked for."""
+
+    def __init__(self, shown):
+        super().__init__([0.5] * 6)
+        self.answer_shown = shown
+
+    def shown(self, round, arm, seen, losses):
+        return self.answer_shown
+
+
+@pytest.mark.parametrize(
+    ("shown", "words"),
+    [
+        ([0.5] * 6, r"the world's shown losses of round 1 have shape \(6,\); expected one for each arm, \(1,\)"),
+        ([100.5], "the world's shown losses of round 1 have 100.5 for arm"),
+        (["much"], "the world's shown losses of round 1 are not numbers; expected 1 from 0 to 1"),
+    ],
+)
+def test_what_a_world_shows_is_checked_before_a_kernel_reads_it(shown, words):
+    with pytest.raises(InvalidLosses, match=words):
+        play(UCBN(bandit(6)), Lying(shown), 5)
+
+
+def test_a_plain_learner_with_many_arms_and_a_fixed_graph_needs_no_square_of_memory():
+    class One:
+        def choose(self):
+            return 0
+
+        def observe(self, arm, losses):
+            pass
+
+    assert play(One(), stochastic(np.full(1_000_000, 0.5)), 3).horizon == 3
 
 
 @pytest.mark.parametrize("answer", [6, -1, 1.0, True, None, "two"])

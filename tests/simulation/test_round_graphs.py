@@ -152,7 +152,7 @@ def test_the_compiled_loop_adds_the_same_noise_as_the_loop_by_hand():
 
 def test_weights_of_one_and_zero_are_the_graph_itself():
     plain = graphs.first_price_bids(N_ARMS)
-    learners = UCBN(plain), UCBN(noisy(plain.adjacency().astype(float)))
+    learners = Exp3WIX(plain, noise=0.5), Exp3WIX(noisy(plain.adjacency().astype(float)), noise=0.5)
     one, other = (play(learner, CLEAN["bernoulli"], HORIZON, SEED) for learner in learners)
     assert one.counts.tolist() == other.counts.tolist()
 

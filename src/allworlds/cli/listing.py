@@ -54,12 +54,12 @@ def _tell(recipe: LearnerRecipe) -> None:
     from allworlds.learners.recipe import GROUPS
 
     facts = {
-        "made": GROUPS[recipe.world],
+        "kind": GROUPS[recipe.world],
         "graphs": recipe.graphs,
         "told": recipe.told,
         "proved": recipe.bound,
         "after": recipe.source,
-        "rule": {"reconstruction": "a reconstruction of ours"}.get(recipe.rendering, recipe.rendering),
+        "rendering": {"reconstruction": "a reconstruction of ours"}.get(recipe.rendering, recipe.rendering),
         "options": ", ".join(f"{key} ({kind})" for key, kind in recipe.takes.items()) or "none",
         "for example": recipe.example,
     }

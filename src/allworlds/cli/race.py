@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from allworlds.workflows.race import RaceResult
 
 Several = list[str] | None
-FULL = "Every learner, every kind of world, 100000 rounds; about an hour on two cores."
+FULL = "Every learner, every kind of world, 100000 rounds; many hours on two cores."
 
 
 def race(
@@ -44,7 +44,7 @@ def race(
         Several,
         typer.Option(
             help="A learner; repeat for several.",
-            show_default="six of them, or as many as take the graph",
+            show_default="eight of them, or as many as take the graph",
             metavar="SPEC",
         ),
     ] = None,

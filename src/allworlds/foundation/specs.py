@@ -157,6 +157,7 @@ def parse_spec(text: str | Spec) -> Spec:
     if not isinstance(text, str):
         raise InvalidParameter(f"spec is {text!r}; expected text such as 'disjoint-cliques:10x10'")
     name, colon, rest = text.strip().partition(":")
+    name = name.replace("_", "-")  # as the functions are called
     if not NAME.fullmatch(name):
         raise InvalidParameter(f"{text!r} does not begin with a name; expected one such as 'disjoint-cliques:10x10'")
     if not colon:

@@ -305,7 +305,9 @@ def check_accepted(kind: type[Learner], graph: AnyGraph) -> None:
 
             rivals = [recipe for recipe in LEARNERS.values() if recipe.rival]
             others = [recipe.name for recipe in rivals if accepts_graph(recipe.kind, graph)]
-            advice = f"learners that take this graph: {', '.join(others)}" if others else "no learner takes this graph"
+            users = [recipe.name for recipe in rivals if recipe.kind.shows == "neighbours" and recipe.name in others]
+            named = ", ".join((users or others)[:6])
+            advice = f"learners that take this graph: {named}; try make_learner" if others else "no learner takes it"
             raise InvalidGraph(f"{fault}, which {kind.name} does not take; {advice}")
 
 

@@ -122,8 +122,8 @@ def _collected() -> list[LearnerRecipe]:
     """The recipes of all learner files, by the world they are made for; ours are first in theirs."""
     names = vars(sys.modules[__package__]).values()
     classes = [value for value in names if isinstance(value, type) and issubclass(value, Learner)]
-    files = {kind.__module__: sys.modules[kind.__module__] for kind in classes}
-    others = [recipe for file in files.values() for recipe in getattr(file, "RECIPES", ())]
+    files = {kind.__module__: sys.modules[kind.__module__] for kind in classes if kind not in (Learner, TsallisShannon)}
+    others = [recipe for file in files.values() for recipe in file.RECIPES]
     order = list(GROUPS)
     return sorted([*OURS, *others], key=lambda recipe: order.index(recipe.world))
 

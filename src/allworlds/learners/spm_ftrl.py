@@ -16,7 +16,7 @@ of order ``sqrt(alpha log(N / alpha) T)`` against any losses and ``alpha log(N /
 stochastic worlds, and grows with the root of corruption; nothing but the graph must be told (Ito, Tsuchiya and Honda,
 "Adaptive learning rate for follow-the-regularized-leader: competitive analysis and best-of-both-worlds", COLT 2024,
 Algorithm 1). On single arms it is close to Tsallis-INF. Index, ``beta1`` and ``betabar`` may be given; the bounds are
-proved for those printed above, which explore for the first ten thousands of rounds, the second entropy most of all:
+proved for those printed above, which explore for the first tens of thousands of rounds, the second entropy most of all:
 ``beta1=5, betabar=0`` is many times better where arms see much, without a bound. Given a smaller ``beta1``, the
 default ``betabar`` does not rise above that of the printed one: that is ours.
 """

@@ -276,7 +276,9 @@ def standing_table(summary: RaceSummary, world: str) -> str:
         "worst seed": lambda row: number(row.worst),
         "on clean losses": lambda row: number(row.clean_regret.mean),
         "ratio": lambda row: _shaded(row.ratio),
-        "more than ours (95 % interval)": lambda row: with_interval(row.difference) if row.difference else "",
+        f"more than {summary.ours} (95 % interval)": lambda row: (
+            with_interval(row.difference) if row.difference else ""
+        ),
         "rounds/s": lambda row: f"{row.rounds_per_second / 1000:,.0f}k",
     }
     if not any(row.corruption > 0.0 for row in rows):

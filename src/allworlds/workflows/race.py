@@ -50,6 +50,17 @@ DEFAULT_LEARNERS = (
     "thompson-n",
     "ucb-n",
 )
+BEYOND_COVERS = (
+    "exp3-g",
+    "exp3-g-plus-plus",
+    "tsallis-inf-graph",
+    "exp3-ix",
+    "exp3-wix",
+    "imed-n",
+    "thompson-n",
+    "ucb-n",
+)
+"""The learners of the default race on graphs that have no clique cover, as far as they take the graph."""
 MORE_WORLDS = (
     "stochastic:gap=0.0625",
     *(f"corrupted:attack={attack},budget=1000,gap=0.125" for attack in ATTACKS if attack != "best-worst"),
@@ -247,13 +258,8 @@ def run_race(
     """
     listener = listener or Listener()
     if learners in ("default", "all"):
-        wanted = DEFAULT_LEARNERS if learners == "default" else tuple(LEARNERS)
-        if learners == "default" and not any(_takes(name, graph) for name in DEFAULT_LEARNERS):
-            wanted = tuple(LEARNERS)
-        learners, left_out = fitting_learners(graph, wanted)
-        if len(left_out) > len(DEFAULT_LEARNERS):
-            listener.on_notice(f"the learners that take this graph: {', '.join(learners)}")
-            left_out = []
+        usual = DEFAULT_LEARNERS if _takes(OURS, graph) else BEYOND_COVERS
+        learners, left_out = fitting_learners(graph, usual if learners == "default" else tuple(LEARNERS))
         if left_out:
             listener.on_notice(f"left out, because they do not take this graph: {', '.join(left_out)}")
     race = Race(graph, worlds, learners, horizon, seeds, first_seed)
