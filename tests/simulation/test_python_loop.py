@@ -190,7 +190,7 @@ class Lying(Saying):
 )
 def test_what_a_world_shows_is_checked_before_a_kernel_reads_it(shown, words):
     with pytest.raises(InvalidLosses, match=words):
-        play(UCBN(bandit(6)), Lying(shown), 5)
+        play(make_learner("ucb-n", aw.graphs.bandit(6)), Lying(shown), 5)
 
 
 def test_a_plain_learner_with_many_arms_and_a_fixed_graph_needs_no_square_of_memory():

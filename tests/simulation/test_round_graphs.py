@@ -12,7 +12,7 @@ from allworlds import graphs
 from allworlds.graphs import FeedbackGraph, changing, noisy
 from allworlds.graphs.features import FEATURES
 from allworlds.kernels.random import STREAM_LEARNER, uniform_pair
-from allworlds.learners import UCBN, Exp3IX
+from allworlds.learners import UCBN, Exp3IX, Exp3WIX
 from allworlds.learners.base import accepts_graph
 from allworlds.learners.by_name import LEARNERS, make_learner
 from allworlds.simulation import play, record_rounds

@@ -368,7 +368,7 @@ def test_the_full_race_has_every_learner_every_kind_of_world_and_every_attack():
 
 
 def test_the_default_race_can_be_planned():
-    assert len(Race().plan().cells) == 4 * 6 * 20
+    assert len(Race().plan().cells) == 4 * 8 * 20
     assert Race().ours == "tsallis-shannon"
 
 
