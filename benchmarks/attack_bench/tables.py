@@ -133,12 +133,10 @@ def evaluate(
     last = np.array([horizon], dtype=np.int64)
 
     def one(seed: int) -> float:
-        state, record = (
-            learner.init(),
-            new_record(1, 0, learner.n_arms),
-        )
+        state, record = learner.init(), new_record(1, 0, learner.n_arms)
         totals = new_totals(arrays.candidates.size)
-        run(state, visibility(state), arrays, seed, last, np.empty(learner.n_arms), totals, record)
+        seen = visibility(state)
+        run(state, seen, seen, arrays, None, seed, last, np.empty(learner.n_arms), totals, record)
         return float(record.rows[0, 0])
 
     if workers <= 1:

@@ -48,7 +48,7 @@ def test_json_is_one_object_and_files_are_written(tmp_path):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (["--only", "round"], "there is no part of the benchmark 'round'; the nearest are rounds"),
+        (["--only", "round"], "there is no part of the benchmark 'round'; the nearest is rounds"),
         (["--page", "speed.md"], "--page is 'speed.md' and --out is missing; expected both"),
         (["--page", "no/such.md", "--out", "."], "cannot read 'no/such.md'"),
     ],

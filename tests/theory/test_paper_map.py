@@ -8,11 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from allworlds.graphs.by_name import GRAPHS
+from allworlds.learners.by_name import LEARNERS
+
 ROOT = Path(__file__).resolve().parents[2]
 MAP = (ROOT / "docs" / "paper_map.md").read_text(encoding="utf-8")
 ROWS = [
     [cell.strip() for cell in line.strip("|").split(" | ")]
-    for line in MAP.splitlines()
+    for line in MAP.partition("## Works that the paper cites")[0].splitlines()
     if line.startswith("| ") and "label" not in line.lower().split(" | ")[0]
 ]
 FUNCTIONS = sorted(set(re.findall(r"`(allworlds\.[\w.]+)`", MAP)))
@@ -127,3 +130,12 @@ def test_every_row_names_one_function_and_its_test() -> None:
         assert len(row) == 4, row
         assert re.fullmatch(r"`allworlds\.[\w.]+`", row[2]), row
         assert re.fullmatch(r"`tests/[\w/]+\.py::\w+`", row[3]), row
+
+
+def test_every_learner_named_among_the_cited_works_is_registered() -> None:
+    """Names in backticks without a dot or a bracket are learners, experiments or graph families."""
+    cited = MAP.partition("## Works that the paper cites")[2].partition("\n## ")[0]
+    names = set(re.findall(r"`([a-z0-9-]+)`", cited))
+    known = {*LEARNERS, *GRAPHS, *(file.stem for file in (ROOT / "src/allworlds/experiments/shipped").glob("*.toml"))}
+    assert len(names) > 25
+    assert names <= known
