@@ -34,14 +34,22 @@ CORE = {
 """Learner files that are tested compiled, too."""
 
 
+BY_LEARNER = ("test_agent.py", "test_round_graphs.py")
+"""Tests that are repeated for every learner, compiled."""
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Leave to ``--slow`` what plain Python has checked of the rivals."""
     if config.DISABLE_JIT:
         return
     for item in items:
-        rival = item.path.parent.name == "learners" and item.path.stem.removeprefix("test_") in _rivals(item)
-        if rival and item.get_closest_marker("compiled") is None:
+        rivals = _rivals(item)
+        of_file = item.path.parent.name == "learners" and item.path.stem.removeprefix("test_") in rivals
+        params = getattr(item, "callspec", None)
+        named = item.path.name in BY_LEARNER and params is not None
+        of_learner = named and any(str(value).replace("-", "_") in rivals for value in params.params.values())
+        if of_learner or (of_file and item.get_closest_marker("compiled") is None):
             item.add_marker(pytest.mark.slow)
 
 

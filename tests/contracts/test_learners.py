@@ -55,18 +55,27 @@ def marks_of(name):
 
 
 LEARNERS = pytest.mark.parametrize("name", [pytest.param(name, marks=marks_of(name)) for name in sorted(BY_NAME)])
-SHAPES = pytest.mark.parametrize("shape", list(COVERS))
+FEW = ("one arm", "unequal cliques", "bridged triangles")
+"""Shapes on which all learners are checked; the core learners are checked on all shapes, and so are all with --slow."""
+NAMES_AND_SHAPES = pytest.mark.parametrize(
+    ("name", "shape"),
+    [
+        pytest.param(
+            name, shape, marks=[*marks_of(name), *([] if name in CORE or shape in FEW else [pytest.mark.slow])]
+        )
+        for name in sorted(BY_NAME)
+        for shape in COVERS
+    ],
+)
 
 
-@LEARNERS
-@SHAPES
+@NAMES_AND_SHAPES
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__.removeprefix("check_"))
 def test_every_learner_keeps_the_contract(name, shape, check):
     check(FACTORIES[name](COVERS[shape]()))
 
 
-@LEARNERS
-@SHAPES
+@NAMES_AND_SHAPES
 def test_relabelling_arms_relabels_the_answer(name, shape):
     if name in BY_NUMBER:
         pytest.skip("its rule prefers the smaller number among equal arms")
