@@ -194,7 +194,7 @@ class Lopsided(TsallisShannon):
     """Draws an arm more often than it says."""
 
     def draw(self, state, first, second):
-        return super().draw(state, first**1.1, second)
+        return super().draw(state, first**1.5, second)
 
 
 class Unnormalised(TsallisShannon):

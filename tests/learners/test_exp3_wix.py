@@ -65,7 +65,7 @@ def test_the_mean_of_an_estimate_is_the_loss_shrunk_by_the_bonus():
 
 @pytest.mark.parametrize("graph", [graphs.FeedbackGraph.from_adjacency(SEES, directed=True), graphs.noisy(SEES)])
 def test_with_weights_0_and_1_and_its_constants_it_is_exp3_ix(graph):
-    mine, other = Exp3WIX(graph, noise=1, scale=1), Exp3IX(graph)
+    mine, other = Exp3WIX(graph, noise=1, scale=1), Exp3IX(getattr(graph, "graph", graph))
     state, theirs = mine.init(), other.init()
     for t in range(1, 60):
         losses = np.random.default_rng([4, t]).uniform(size=4)
