@@ -1,6 +1,6 @@
 """What every learner must do, as functions of a learner: each raises AssertionError where the promise is broken.
 
-A learner joins by its recipe in ``learners/by_name.py`` and, if ``Learner(graph)`` alone does not build it, by a line
+A learner joins by its line in ``learners/__init__.py`` and, if ``Learner(graph)`` alone does not build it, by a line
 in ``FACTORIES``.
 """
 

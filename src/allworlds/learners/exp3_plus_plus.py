@@ -14,7 +14,7 @@ Slivkins, "One practical algorithm for both stochastic and adversarial bandits",
 Seldin and Lugosi, "An improved parametrization and analysis of the EXP3++ algorithm", COLT 2017. The expected regret
 is at most about ``4 sqrt(N T log N)`` against any losses, and of order ``sum_i log(T)² / Delta_i`` in a stochastic
 world. The graph is ignored beyond the chosen arm. ``exploration`` is ``b``. The proof needs 256; with ten arms and
-gaps of 1/2 the third of the three numbers is then the least only after some ten thousand million rounds.
+gaps of 1/2 the third of the three numbers is then the least only after some 10^10 rounds.
 """
 
 from __future__ import annotations
