@@ -77,15 +77,17 @@ def test_the_rate_falls_with_the_given_power_of_the_rounds(power):
 @pytest.mark.parametrize(
     ("before", "after", "excess"),
     [
-        (0.0, 41.0, 0.9),  # 10 + 0.1 * (1 + 300) = 40.1 is the limit
-        (0.0, 40.0, 0.0),
-        (50.0, 51.0, 1.0),  # already above: no further rise
-        (50.0, 45.0, 0.0),  # falling is never held back
+        (0.0, 104.0, 0.4),  # 11.6 + 0.08 * 400 + 3 * 20 is the limit
+        (0.0, 103.0, 0.0),
+        (150.0, 151.0, 1.0),  # already above: no further rise
+        (150.0, 145.0, 0.0),  # falling is never held back
     ],
 )
 def test_an_estimate_is_held_back_by_what_exceeds_the_deficit_limit(before, after, excess):
-    rates = rates_of(aw.Constants.practical(COVER))
-    assert excess_of(new_clock(rates), rates, 10.0, before, after) == pytest.approx(excess, abs=1e-12)
+    rates = rates_of(changed(aw.Constants.practical, deficit_root=3.0))
+    clock = new_clock(rates)
+    clock[ROUND] = 100.0
+    assert excess_of(clock, rates, 11.6, before, after) == pytest.approx(excess, abs=1e-12)
 
 
 def test_a_new_clock_has_seen_nothing():

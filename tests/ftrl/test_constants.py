@@ -60,7 +60,8 @@ def test_practical_constants_are_those_of_theorem_c(cover):
     assert constants.rate_factor == pytest.approx([math.sqrt(value) for value in reach], rel=1e-15)
     assert constants.beta == pytest.approx(0.2 + 1.25 * rebound(5), rel=1e-15)
     assert (constants.eta0, constants.gamma, constants.power, constants.estimator) == (4.0, 0.0, 0.5, "baseline")
-    assert (constants.memory, constants.barrier_slope, constants.deficit_limit) == (20.0, 1.25, 0.1)
+    assert (constants.memory, constants.barrier_slope) == (20.0, 1.25)
+    assert (constants.deficit_limit, constants.deficit_root) == (0.08, 4.0)
     assert constants.baseline_share == 0.75
     assert (constants.implicit_exploration, constants.variance_floor, constants.head_start) == (0.0, 1.0, 300.0)
     assert TsallisShannon(cover).constants == constants
@@ -83,7 +84,7 @@ def test_what_is_not_as_in_the_paper_is_seen_in_the_repr(cover):
     assert "exploration" not in repr(Constants.paper(cover, 10))
     assert "floor" not in repr(Constants.sharp(cover))
     assert "implicit exploration=57.62/(t + 300), variance floor=0.25)" in repr(Constants.unproved(cover))
-    assert "memory=20, baseline share=0.75, barrier slope=1.25, deficit limit=0.1)" in repr(Constants.practical(cover))
+    assert "memory=20, baseline share=0.75, barrier slope=1.25, deficit limit=0.08, deficit root=4)" in repr(Constants.practical(cover))
     for whole in (Constants.paper(cover, 10), Constants.sharp(cover), Constants.unproved(cover)):
         assert "share" not in repr(whole)
 
@@ -129,6 +130,7 @@ def test_equal_constants_have_equal_hashes_and_digests_and_others_do_not():
         "baseline_share": 0.5,
         "barrier_slope": 1.0,
         "deficit_limit": 0.5,
+        "deficit_root": 2.0,
         "label": "mine",
     }
     assert set(changes) == {field.name for field in dataclasses.fields(Constants)}
@@ -184,6 +186,8 @@ def test_what_is_no_finite_number_of_at_least_zero_is_refused(name, value):
         {"memory": -1.0},
         {"barrier_slope": -0.5},
         {"deficit_limit": 0.0},
+        {"deficit_root": -1.0},
+        {"deficit_root": NAN},
         {"deficit_limit": NAN},
         {"alpha": 3.0},
         {"alpha": "34"},

@@ -329,8 +329,8 @@ def test_without_a_memory_the_share_changes_nothing():
 
 def test_no_estimate_puts_a_clique_further_behind_than_the_deficit_limit():
     cover = interleaved_cover()
-    limit = 0.002
-    learner = TsallisShannon(cover, dataclasses.replace(Constants.practical(cover), deficit_limit=limit))
+    limit, root = 0.001, 0.02
+    learner = TsallisShannon(cover, dataclasses.replace(Constants.practical(cover), deficit_limit=limit, deficit_root=root))
     held_back = 0
     state = learner.init()
     for t in range(1, 600):
@@ -341,7 +341,7 @@ def test_no_estimate_puts_a_clique_further_behind_than_the_deficit_limit():
         losses = (np.random.default_rng(t).uniform(size=11) < 0.5).astype(float)
         plain = (losses[arms] - ticket.baseline) / ticket.clique_probability
         learner.update(state, ticket, losses[arms])
-        top = max(before[arms].min(), multiplier + limit * (t + 300.0))
+        top = max(before[arms].min(), multiplier + limit * (t + 300.0) + root * math.sqrt(t + 300.0))
         excess = max(0.0, (before[arms] + plain).min() - top)
         expected = before[arms] + plain - np.minimum(excess, np.maximum(plain, 0.0))
         assert learner.cumulative_losses(state)[arms] == pytest.approx(expected, abs=1e-9)

@@ -34,7 +34,7 @@ class ByHand:
             ((self.beta + 1.25 * b) / (0.2 + 0.25 * (self.n + b))) ** 1.5 * max(b, 1.0 - b) ** 2
             for b in np.linspace(0.0, 0.75, 1501)
         )
-        self.limits = [max(r / 0.16, 20.0 * (self.beta_max + 1.0)) for r in self.reach]
+        self.limits = [max(r / 0.1024, 25.0 * (self.beta_max + 1.0)) for r in self.reach]
         late = [16.0 * r * (math.sqrt(2.0) * (1.0 + self.n) / 0.25) ** 2 for r in self.reach]
         self.t0 = math.ceil(max(*late, *(2.0 * g for g in self.limits)) - 300.0 - 1e-9) - 1
         self.sizes = sizes
@@ -142,8 +142,8 @@ def test_the_last_early_round_is_the_last_one() -> None:
         assert numbers_of(sizes).last_early_round == ByHand(sizes).t0 == last_early(numbers_of(sizes))
     shipped = Constants.practical(cover_of([1, 1]))
     held = numbers_of([1, 1], dataclasses.replace(shipped, eta0=1.0, head_start=0.0))
-    assert held.limits.tolist() == [pytest.approx(100.0)] * 2  # the limit decides, not the rate: (1 / 0.1)^2
-    assert held.last_early_round == last_early(held) == 199
+    assert held.limits.tolist() == [pytest.approx(156.25)] * 2  # the limit decides, not the rate: (1 / 0.08)^2
+    assert held.last_early_round == last_early(held) == 312
     moved = numbers_of([1, 1], dataclasses.replace(shipped, head_start=0.5))
     assert moved.last_early_round == last_early(moved) == 511  # 512.5 is the first s with a rate of at most 0.1768
     sharp = numbers_of([1, 1], Constants.sharp(cover_of([1, 1])))
@@ -238,7 +238,7 @@ def test_an_arm_that_is_not_drawn_has_made_up_its_deficit_when_the_page_says(
         r += 1
     losses = learner.cumulative_losses(state)
     start, mean = float(losses[0] - losses[1]), draw_second(learner, state).baseline / share
-    assert start <= 0.1 * (r + 300.0)
+    assert start <= 0.08 * (r + 300.0) + 4.0 * math.sqrt(r + 300.0)
     rounds = math.ceil(max(0.0, start) / ((1.0 - share) * second) + (r + 99.0) / 19.0)
     for t in range(r, r + rounds + 20):
         losses = learner.cumulative_losses(state)
@@ -293,17 +293,20 @@ def test_a_draw_lifts_no_arm_further_above_another_than_the_limit_or_where_it_wa
             learner.update(state, ticket, np.array([1.0 if ticket.clique == 0 else 0.5]))
             after = learner.cumulative_losses(state)
             if ticket.clique == 0:
-                assert after[0] - after[1] <= max(before[0] - before[1], 0.1 * (t + 300.0)) + 1e-9
+                limit = 0.08 * (t + 300.0) + 4.0 * math.sqrt(t + 300.0)
+                assert after[0] - after[1] <= max(before[0] - before[1], limit) + 1e-9
                 lifted += after[0] - before[0] < (1.0 - ticket.baseline) / ticket.clique_probability - 1e-6
     assert lifted > 10  # some of these draws were held back
 
 
 def test_the_change_is_seen_before_nine_tenths_with_the_numbers_of_the_page() -> None:
-    for horizon in (1200, 10**4, 10**6):
+    for horizon in (6000, 10**4, 10**6):
         r = 0.35 * horizon
-        needed = 0.1 * (r + 300.0) / (0.25 * 0.5) + (r + 99.0) / 19.0
-        assert needed == pytest.approx(0.8 * (r + 300.0) + 0.053 * (r + 99.0), rel=0.001)
-        assert r + math.ceil(needed) <= 0.65 * horizon + 250.0
+        limit = 0.08 * (r + 300.0) + 4.0 * math.sqrt(r + 300.0)
+        needed = limit / (0.25 * 0.5) + (r + 99.0) / 19.0
+        by_page = 0.64 * (r + 300.0) + 32.0 * math.sqrt(r + 300.0) + 0.053 * (r + 99.0)
+        assert needed == pytest.approx(by_page, rel=0.001)
+        assert r + math.ceil(needed) <= 0.595 * horizon + 19.0 * math.sqrt(horizon + 900.0) + 200.0
         left = math.floor(0.9 * horizon - r - math.ceil(needed))
         assert 2.0**-left < 1e-9
 

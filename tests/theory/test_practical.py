@@ -49,7 +49,8 @@ def by_hand_estimates(state: PracticalRound, k: int) -> np.ndarray:
     raw = {i: (state.losses[i] - state.baseline) / q for i in clique}
     before = min(state.cumulative_losses[i] for i in clique)
     after = min(state.cumulative_losses[i] + raw[i] for i in clique)
-    limit = state.solution.multiplier + state.constants.deficit_limit * (state.round + state.constants.head_start)
+    rounds = state.round + state.constants.head_start
+    limit = state.solution.multiplier + state.constants.deficit_limit * rounds + state.constants.deficit_root * rounds**0.5
     z = max(0.0, after - max(before, limit))
     row = np.zeros(state.cover.n_arms)
     for i in clique:
@@ -92,7 +93,7 @@ def test_the_deficit_and_the_cost_are_their_formulas(states: list[PracticalRound
             eta = 4.0 * math.sqrt(reach) / math.sqrt(state.round + 300.0)
             rights.append(reach * x / (2.0 * eta) + (c.beta + 1.25 * state.highest) * x**2)
             lefts.append(min(state.cumulative_losses[i] for i in clique) - state.solution.multiplier)
-            limit = max(reach / 0.16, 20.0 * (c.beta + 1.25 * 0.75 + 1.0))  # theta eta0 = 0.4; 2 / theta = 20
+            limit = max(reach / 0.1024, 25.0 * (c.beta + 1.25 * 0.75 + 1.0))  # theta eta0 = 0.32; 2 / theta = 25
             assert state.numbers.limits[k] == pytest.approx(limit, rel=1e-12)
         check = practical.deficit(state)
         assert check.ratio == pytest.approx(max(a / b for a, b in zip(lefts, rights, strict=True)), rel=1e-6)
@@ -103,7 +104,7 @@ def test_the_deficit_and_the_cost_are_their_formulas(states: list[PracticalRound
 
 def test_the_mass_of_a_clique_that_is_held_back_is_small(states: list[PracticalRound]) -> None:
     ratios = [practical.held_back_mass(state).ratio for state in states if (state.excess > 0.0).any()]
-    assert 0.3 < max(ratios) <= 1.0
+    assert 0.2 < max(ratios) <= 1.0
 
 
 # --- steps 1 and 2 -------------------------------------------------------------------------------------

@@ -48,6 +48,7 @@ class Rates(NamedTuple):
     baseline_share: float
     barrier_slope: float
     deficit_limit: float
+    deficit_root: float
     uses_baseline: bool
 
 
@@ -66,6 +67,7 @@ def rates_of(constants: Constants) -> Rates:
         baseline_share=c.baseline_share,
         barrier_slope=c.barrier_slope,
         deficit_limit=c.deficit_limit,
+        deficit_root=c.deficit_root,
         uses_baseline=c.estimator == "baseline",
     )
 
@@ -101,7 +103,8 @@ def tick(clock: NDArray[np.float64], rates: Rates, incurred: float) -> None:
 @lean_jit
 def excess_of(clock: NDArray[np.float64], rates: Rates, multiplier: float, before: float, after: float) -> float:
     """How far a clique's lowest loss would rise above the deficit limit; falling, it is never held back."""
-    limit = multiplier + rates.deficit_limit * (clock[ROUND] + rates.head_start)
+    t = clock[ROUND] + rates.head_start
+    limit = multiplier + rates.deficit_limit * t + rates.deficit_root * math.sqrt(t)
     return float(max(0.0, after - max(before, limit)))
 
 

@@ -39,6 +39,7 @@ SCALARS = (
     "memory",
     "baseline_share",
     "barrier_slope",
+    "deficit_root",
 )
 """The constants that are one finite number each."""
 LARGEST = 1e30
@@ -93,6 +94,9 @@ class Constants:
     """An estimate that would lift a clique's lowest cumulative loss more than this times ``t + head_start`` above the
     multiplier of the step is lowered by the excess: what a rare draw says can only count for so much. In a clique of
     several arms the lowest loss may still end a little higher, as no arm is lowered by more than it was raised."""
+    deficit_root: float = 0.0
+    """The deficit limit has this times the root of ``t + head_start`` added: early rounds may say more than a share of
+    so few rounds would let them, and the share may be smaller."""
     label: str = "custom"
     """Which setting this is, for people."""
 
@@ -124,10 +128,10 @@ class Constants:
             raise InvalidConstants(
                 f"rate_factor is {_short(self.rate_factor)}; expected one above 0 for each of {len(alpha)} cliques"
             )
-        if self.memory < 0.0 or self.barrier_slope < 0.0 or not self.deficit_limit > 0.0:
+        if min(self.memory, self.barrier_slope, self.deficit_root) < 0.0 or not self.deficit_limit > 0.0:
             raise InvalidConstants(
-                f"memory is {self.memory}, barrier_slope {self.barrier_slope} and deficit_limit {self.deficit_limit}; "
-                "expected numbers of at least 0, and a limit above 0"
+                f"memory is {self.memory}, barrier_slope {self.barrier_slope}, deficit_limit {self.deficit_limit} and "
+                f"deficit_root {self.deficit_root}; expected numbers of at least 0, and a limit above 0"
             )
         if not 0.0 <= self.baseline_share <= 1.0:
             raise InvalidConstants(f"baseline_share is {self.baseline_share}; expected a share from 0 to 1")
@@ -173,7 +177,8 @@ class Constants:
 
         Each clique has the rate that its own size asks for. Estimates take off a baseline, three quarters of the mean
         loss over the last twentieth of the rounds: a clique that is not drawn gains on those that are. The barrier
-        follows the baseline, and what would put a clique further behind than a tenth of the rounds so far is held back.
+        follows the baseline, and what would put a clique further behind than 8 % of the rounds so far plus four times
+        their root is held back.
         With one clique there is nothing to explore, and what is left are exponential weights.
         """
         check_cover(cover)
@@ -202,7 +207,8 @@ class Constants:
             memory=20.0,
             baseline_share=0.75,
             barrier_slope=slope,
-            deficit_limit=0.1,
+            deficit_limit=0.08,
+            deficit_root=4.0,
             label="practical",
         )
 
@@ -312,6 +318,8 @@ class Constants:
             more += f", barrier slope={self.barrier_slope:g}"
         if self.deficit_limit < math.inf:
             more += f", deficit limit={self.deficit_limit:g}"
+        if self.deficit_root > 0.0:
+            more += f", deficit root={self.deficit_root:g}"
         return (
             f"Constants({self.label}: alpha={_short(self.alpha)}, beta={self.beta:g}, gamma={self.gamma:g}, "
             f"learning rate={self.eta0:.4g}/{self._rounds()}**{self.power:g}, estimator={self.estimator}{more})"

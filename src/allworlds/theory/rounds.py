@@ -282,7 +282,8 @@ class PracticalRound(Round):
     @cached_property
     def excess(self) -> Array:
         """``z_k``: how far the drawn clique's lowest loss would rise above the limit, shape (K,)."""
-        limit = self.solution.multiplier + self.constants.deficit_limit * self.effective_round
+        c, rounds = self.constants, self.effective_round
+        limit = self.solution.multiplier + c.deficit_limit * rounds + c.deficit_root * math.sqrt(rounds)
         before = [self.cumulative_losses[clique] for clique in self.cover.cliques]
         raised = [self.raw_estimates[k, clique] for k, clique in enumerate(self.cover.cliques)]
         pairs = zip(before, raised, strict=True)

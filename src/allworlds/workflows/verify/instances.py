@@ -107,7 +107,9 @@ def random_practical_round(rng: np.random.Generator) -> PracticalRound:
     if far < 0.15:
         cumulative[cover.owner == 0] += 10.0 ** rng.uniform(3.0, 8.0)
     elif far < 0.4:
-        cumulative[cover.owner == 0] += constants.deficit_limit * (t + constants.head_start) * rng.uniform(0.2, 1.0)
+        rounds = t + constants.head_start
+        limit = constants.deficit_limit * rounds + constants.deficit_root * math.sqrt(rounds)
+        cumulative[cover.owner == 0] += limit * rng.uniform(0.2, 1.0)
     best_arm, losses = _losses(rng, cumulative)
     if rng.random() < 0.2:
         losses[:] = float(rng.integers(2))
