@@ -92,10 +92,10 @@ from pathlib import Path
 sys.path.insert(0, {place!r})
 file = Path({place!r}, "toy.py")
 intact = file.read_text()
-print("intact", runner.outcome("toy", [{tests!r}], 60.0))
+print("intact", runner.outcome("toy", [[{tests!r}]], 60.0))
 for mutant in mutants(intact):
     file.write_text(mutant.source)
-    print(runner.outcome("toy", [{tests!r}], 60.0), mutant.change)
+    print(runner.outcome("toy", [[{tests!r}]], 60.0), mutant.change)
     file.write_text(intact)
 """
 
