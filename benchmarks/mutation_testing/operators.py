@@ -52,7 +52,7 @@ NAMES = {
     "ceil": "floor",
 }
 IDENTITIES = {"sqrt", "log", "exp", "abs", "log1p", "expm1"}
-FORGIVEN = {"tolerance", "rounding", "atol", "rtol", "xtol"}
+FORGIVEN = {"tolerance", "rounding", "atol", "rtol", "xtol", "tight", "exact"}
 """Keywords that say how much rounding is forgiven; ten times as much is no error, a million times is."""
 
 
