@@ -15,6 +15,7 @@ The exit code is 1 if fewer than ``--least`` of the mutants die.
 from __future__ import annotations
 
 import argparse
+import fnmatch
 import json
 import os
 import random
@@ -42,7 +43,7 @@ class Place(NamedTuple):
 
 
 class Equivalent(NamedTuple):
-    """A change without a result: in this file, on a line with this text."""
+    """A change without a result: in this file (or files, as ``learners/*``), on a line with this text."""
 
     file: str
     line: str
@@ -75,7 +76,7 @@ def equivalents(path: Path = EQUIVALENT) -> list[Equivalent]:
 def reason(place: Place, table: list[Equivalent]) -> str | None:
     """Why the mutant changes no result; None if the table does not say so."""
     for row in table:
-        if row.file == place.file and row.line in place.text and row.change in place.mutant.change:
+        if fnmatch.fnmatch(place.file, row.file) and row.line in place.text and row.change in place.mutant.change:
             return row.reason
     return None
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass
 
 Change = tuple[str, ast.AST]
@@ -52,7 +52,7 @@ NAMES = {
     "ceil": "floor",
 }
 IDENTITIES = {"sqrt", "log", "exp", "abs", "log1p", "expm1"}
-FORGIVEN = {"tolerance", "rounding", "atol", "rtol", "xtol"}
+FORGIVEN = {"tolerance", "rounding", "atol", "rtol", "xtol", "tight", "exact"}
 """Keywords that say how much rounding is forgiven; ten times as much is no error, a million times is."""
 
 
@@ -71,8 +71,8 @@ class Mutant:
         return f"{self.before} -> {self.after}"
 
 
-def mutants(source: str) -> Iterator[Mutant]:
-    """Every mutant of a module, in the order of its lines.
+def mutants(source: str, lines: Container[int] | None = None) -> Iterator[Mutant]:
+    """Every mutant of a module, in the order of its lines; or only those on some lines, which takes less time.
 
     >>> [mutant.change for mutant in mutants("def f(x):\\n    return x + 2\\n")]
     ['x + 2 -> x - 2', '2 -> 3', '2 -> 1']
@@ -82,6 +82,8 @@ def mutants(source: str) -> Iterator[Mutant]:
     places = [node for node in ast.walk(tree) if not _is_words(node, parents)]
     seen = {ast.unparse(tree)}
     for node in sorted(places, key=_position):
+        if lines is not None and _position(node)[0] not in lines:
+            continue
         for text, changed in _changes(node, parents):
             mutated = _with(tree, node, changed)
             if mutated not in seen:

@@ -13,6 +13,7 @@ import gc
 import importlib
 import io
 import os
+import re
 import shutil
 import signal
 import sys
@@ -58,12 +59,44 @@ def package_copy(source: Path) -> Iterator[Path]:
         yield Path(place, source.name)
 
 
-def tests_of(room: str, file: str) -> list[str]:
-    """The tests of one source file: those of its own name first, then the rest of the room's."""
+def tests_of(room: str, file: str) -> list[list[str]]:
+    """The tests of one source file as arguments of pytest, one list a run: those of its own name first."""
+    if room == "learners":
+        return _tests_of_learner(file)
     folder, stem = ROOT / "tests" / room, Path(file).stem
     own = sorted(folder.glob(f"test_{stem}*.py"), reverse=True)
     above = [path for pattern in ROOMS[room].also for path in sorted((ROOT / "tests").glob(pattern))]
-    return [str(path) for path in [*own, *sorted(set(folder.glob("test_*.py")) - set(own)), *above]]
+    groups = own[:1], [*own[1:], *sorted(set(folder.glob("test_*.py")) - set(own)), *above]
+    return [[str(path) for path in group] for group in groups if group]
+
+
+SHARED = {"base", "by_name", "dispatch", "recipe", "sampling"}
+"""Files of ``learners/`` that every learner uses: they are tested by these few, in the contract too."""
+FEW = ("tsallis_shannon", "exp3_ix", "ucb")
+MORE_TESTS = {
+    **dict.fromkeys(("ucb_v_n", "ucb_ne", "moss", "ucb_window"), ("more_indices",)),
+    "tsallis_shannon": ("regret_bound", "saving_with_a_floor"),
+}
+"""Learners with tests in files of other names."""
+
+
+def _tests_of_learner(file: str) -> list[list[str]]:
+    """A learner's own tests, those of learners that import it, and the contract of all of them by their names.
+
+    The whole room takes four minutes as plain Python, and the tests of a rival seldom need another rival.
+    """
+    stem, folder = Path(file).stem, ROOT / "tests" / "learners"
+    sources = {
+        path.stem: path.read_text(encoding="utf-8") for path in (ROOT / "src" / PACKAGE / "learners").glob("*.py")
+    }
+    users = [name for name, text in sorted(sources.items()) if f"learners.{stem} import" in text]
+    stems = [stem, *(FEW if stem in SHARED else (name for name in users if name not in SHARED | {"__init__"}))]
+    wanted = dict.fromkeys(test for one in stems for test in (one, *MORE_TESTS.get(one, ())))
+    own = [str(path) for path in (folder / f"test_{name}.py" for name in (*wanted, "by_name")) if path.exists()]
+    names = [name for one in stems for name in re.findall(r'LearnerRecipe\(\s*"([a-z0-9-]+)"', sources[one])]
+    names += ["tsallis-shannon"] if "tsallis_shannon" in stems else []  # its recipe is in by_name.py
+    contract = [str(ROOT / "tests" / "contracts" / "test_learners.py"), "-k", " or ".join(f"{name}-" for name in names)]
+    return [own[:1], own[1:], contract if names else []]
 
 
 def prepare(room: str, package: Path) -> None:
@@ -86,7 +119,7 @@ def prepare(room: str, package: Path) -> None:
         for which in ("sharp", "paper"):
             assert random_round(np.random.default_rng(0), which).half_steps.size
     with contextlib.redirect_stdout(io.StringIO()):  # import what the tests import
-        pytest.main(["--collect-only", "-q", *OPTIONS, str(ROOT / "tests" / room)])
+        pytest.main(["--collect-only", "-q", *OPTIONS, str(ROOT / "tests" / room), str(ROOT / "tests" / "contracts")])
     for name in set(sys.modules) - shared:  # a child imports the mutated room, what is above it and its tests afresh
         file = getattr(sys.modules[name], "__file__", None) or ""
         if name.partition(".")[0] in (package.name, "tests", room) or file.startswith(str(ROOT / "tests")):
@@ -96,7 +129,7 @@ def prepare(room: str, package: Path) -> None:
     gc.freeze()
 
 
-def outcome(module: str, tests: list[str], time_limit: float) -> str:
+def outcome(module: str, tests: list[list[str]], time_limit: float) -> str:
     """What the tests say of the package as it now is on disk; a child that hangs is stopped."""
     child = os.fork()
     if child == 0:
@@ -112,7 +145,7 @@ def outcome(module: str, tests: list[str], time_limit: float) -> str:
     return SLOW
 
 
-def _run_tests(module: str, tests: list[str]) -> None:
+def _run_tests(module: str, tests: list[list[str]]) -> None:
     """In the child: import the module, run its doctests, then the tests; never return."""
     code = 1
     try:
@@ -126,7 +159,7 @@ def _run_tests(module: str, tests: list[str]) -> None:
         if doctest.testmod(found).failed == 0:
             os.chdir(ROOT)
             kinds = "not slow and not compiled" if os.environ.get("NUMBA_DISABLE_JIT") == "1" else "not slow"
-            for group in filter(None, (tests[:1], tests[1:])):  # most mutants die of their own test
+            for group in filter(None, tests):  # most mutants die of their own test
                 code = int(pytest.main(["-x", "-q", *OPTIONS, "-m", kinds, *group]))
                 if code not in (0, 5):  # 5: nothing was selected
                     break

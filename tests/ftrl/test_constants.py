@@ -79,6 +79,16 @@ def test_the_unproved_setting_is_what_the_default_was(cover):
     assert constants.baseline_share == 1.0
     assert constants.deficit_limit == math.inf
 
+    assert (constants.variance_floor, constants.head_start, constants.label) == (0.25, 300.0, "unproved")
+
+
+@pytest.mark.parametrize("size", [1, 2, 7])
+def test_with_one_clique_the_unproved_setting_is_exponential_weights(size):
+    constants = Constants.unproved(clique_cover(graphs.full_information(size)))
+    assert constants.eta0 == pytest.approx(2.0 * math.sqrt(math.log(max(2, size))), rel=1e-15)
+    assert constants.implicit_exploration == 0.0
+    assert constants.alpha == (sharp_alpha(size, 0.25),)
+
 
 def test_what_is_not_as_in_the_paper_is_seen_in_the_repr(cover):
     assert "exploration" not in repr(Constants.paper(cover, 10))

@@ -90,3 +90,20 @@ def test_arms_beyond_the_cut_count_for_nothing():
 def test_arms_too_far_to_weigh_anything_keep_the_radius_finite(far):
     # their weights vanish in rounding, but they come back when the sharpness falls far enough
     assert expanded([0.0, far, far], 1.0)[int(RADIUS)] <= 0.125
+
+
+@pytest.mark.parametrize("kind", ["two arms", "a leader and a crowd", "spread", "wide"])
+@pytest.mark.parametrize("s", [0.01, 0.7, 4.0])
+def test_its_radius_is_no_smaller_than_its_proof_allows(kind, s):
+    """``theta = E exp((u - m) / 2) + E exp((m - u) / 2) - 2`` with the mean ``m`` of ``u``, from the arms."""
+    table = expanded(KINDS[kind], s)
+    u = s * (np.array(KINDS[kind]) - min(KINDS[kind]))
+    y = np.exp(-u) / np.exp(-u).sum()
+    mean, log_total = float(y @ u), math.log(np.exp(-u).sum())
+    variance = float(y @ (u - mean) ** 2)
+    theta = float(y @ np.exp((u - mean) / 2.0) + y @ np.exp((mean - u) / 2.0)) - 2.0
+    circle, height = (0.5, 2.0 * math.log(2.0) * theta) if theta <= 0.5 else (math.sqrt(0.125 / theta), math.log(2.0))
+    steepness = log_total + 2.0 + mean - variance  # alpha is 2
+    if steepness > 0.01:  # else alpha is too small for this clique
+        eighth = (ACCURACY * steepness * circle / (18.2 * height)) ** 0.125
+        assert float(table[int(RADIUS)]) == pytest.approx(circle * min(0.25, eighth), rel=1e-4)

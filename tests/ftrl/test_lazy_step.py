@@ -13,7 +13,13 @@ from allworlds.ftrl.regret_bound import SPREAD
 from allworlds.graphs import disjoint_cliques
 from allworlds.learners import tsallis_shannon
 
-COVERS = {"few cliques": [1, 3, 6], "five blocks": [1, 2] * 18, "one block and one more": [2] * 9}
+COVERS = {
+    "one clique": [5],
+    "two cliques": [1, 3],
+    "few cliques": [1, 3, 6],
+    "five blocks": [1, 2] * 18,
+    "one block and one more": [2] * 9,
+}
 
 
 def settings(cover, name):

@@ -178,6 +178,7 @@ def test_a_loss_on_a_rare_arm_may_raise_its_clique() -> None:
         ([0.0, 1.0, float("inf")], "arm 2 is inf"),
         (["a", "b", "c"], "cannot be read"),
         ([-1e308, 0.0, 1e308], "1e299"),
+        ([0.0, 0.0, 1.01e299], "1e299"),
         ([0.0, 1.0, 10**400], "cannot be read"),
     ],
 )
@@ -185,6 +186,12 @@ def test_bad_losses_are_refused_in_a_sentence(losses, words: str) -> None:
     cover = aw.clique_cover(aw.graphs.bandit(3))
     with pytest.raises(InvalidLosses, match=words):
         aw.solve_ftrl(cover, losses, 1.0, aw.Constants.sharp(cover))
+
+
+def test_losses_nearly_as_far_apart_as_may_be_are_taken() -> None:
+    cover = aw.clique_cover(aw.graphs.bandit(3))
+    step = aw.solve_ftrl(cover, [0.0, 0.0, 0.99e299], 1.0, aw.Constants.sharp(cover))
+    assert step.distribution == pytest.approx([0.5, 0.5, 0.0], abs=1e-12)
 
 
 @pytest.mark.parametrize("rate", [0.0, -1.0, float("nan"), float("inf"), "fast", True])

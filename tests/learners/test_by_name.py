@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 import pytest
 
 import allworlds.learners
@@ -93,3 +95,38 @@ def test_a_bug_in_a_constructor_is_not_taken_for_a_wrong_option(monkeypatch):
     monkeypatch.setattr(UCBN, "__post_init__", broken)
     with pytest.raises(TypeError, match="unsupported operand"):
         make_learner("ucb-n:width=0.5", COVER)
+
+
+DEFAULTS = {
+    "broad": {"rate": 1.0 / 162.0},
+    "chen-2024": {"within_scale": 1.0},
+    "epsilon-greedy-lp": {"d": 0.1, "c": 5.0},
+    "exp3-g": {"exploration": 1.0},
+    "exp3-g-plus-plus": {"exploration": 256.0},
+    "exp3-ix": {"implicit": True},
+    "exp3-plus-plus": {"exploration": 256.0},
+    "hedge": {"rate": 1.0},
+    "hybrid": {"gamma": 1.0},
+    "inf": {"power": 2.0},
+    "kl-ucb-n": {"c": 0.0},
+    "kong-2022": {"failure": 0.01},
+    "log-barrier": {"rate": 1.0 / 162.0},
+    "lu-nonstationary": {"window": 800, "changes": 1.0, "width": 2.0},
+    "robust-ucb": {"width": 2.0, "groups": 16},
+    "thompson-discounted": {"discount": 0.999},
+    "ucb-discounted": {"width": 2.4, "changes": 1.0},
+    "ucb-maxn": {"width": 2.0},
+    "ucb-n": {"width": 2.0},
+    "ucb-ne": {"width": 2.0},
+    "ucb-v-n": {"zeta": 1.2},
+    "ucb-window": {"width": 0.6, "changes": 1.0},
+}
+"""The constants that a learner has unless it is told others; a ``scale`` is always 1: the constants as published."""
+
+
+@pytest.mark.parametrize("name", sorted(BY_NAME))
+def test_a_learner_that_is_told_nothing_has_the_constants_of_its_docs(name):
+    given = {key: one.default for key, one in inspect.signature(BY_NAME[name]).parameters.items()}
+    numbers = {key: value for key, value in given.items() if isinstance(value, int | float)}
+    scale = {"scale": 1.0} if isinstance(given.get("scale"), float) else {}
+    assert numbers == DEFAULTS.get(name, {}) | scale

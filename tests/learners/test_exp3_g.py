@@ -249,3 +249,10 @@ def test_regret_grows_as_fast_as_it_must(sight, means, exponent):
         regrets.append(np.mean([trace.final_regret for trace in traces]))
     slope = np.polyfit(np.log(horizons), np.log(regrets), 1)[0]
     assert slope == pytest.approx(exponent, abs=0.06)
+
+
+@pytest.mark.parametrize("exploration", [1.5, 1.01, -0.1])
+def test_an_exploration_that_is_no_share_is_refused(exploration):
+    with pytest.raises(InvalidParameter, match=r"exploration is .*; expected"):
+        Exp3G(graphs.bandit(3), exploration=exploration)
+    assert Exp3G(graphs.bandit(3), exploration=1.0).exploration == 1.0

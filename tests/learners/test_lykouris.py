@@ -138,3 +138,14 @@ def test_what_cannot_be_raises():
         learner.ticket([*ticket._replace(layer=3)])
     with pytest.raises(InvalidParameter, match=r"failure is 0.*; expected a number above 0 and at most 1"):
         Lykouris(graphs.bandit(2), horizon=8, failure=0)
+
+
+def test_a_ticket_names_a_layer_or_none():
+    learner = Lykouris(graphs.bandit(3), horizon=100)
+    state = learner.init()
+    ticket = learner.draw(state, 0.3, 0.6)
+    for layer in (-1, 0, 1, learner.n_layers - 1):
+        assert learner.ticket(list(ticket._replace(layer=layer))).layer == layer
+    for layer in (-2, learner.n_layers):
+        with pytest.raises(InvalidState, match="a ticket's layer is"):
+            learner.ticket(list(ticket._replace(layer=layer)))

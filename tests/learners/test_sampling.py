@@ -32,3 +32,7 @@ def test_an_arm_is_picked_where_the_running_sum_passes_the_uniform():
 def test_what_rounding_leaves_over_goes_to_the_likeliest_arm_and_never_to_an_impossible_one():
     p = np.array([0.3, 0.7 - 1e-9, 0.0])
     assert pick(p, np.nextafter(1.0, 0.0)) == 1
+
+
+def test_a_single_arm_is_picked_whatever_rounding_leaves():
+    assert pick(np.array([1.0 - 1e-9]), np.nextafter(1.0, 0.0)) == 0

@@ -52,8 +52,6 @@ def sharp_alphas(sizes: Sequence[int] | NDArray[np.integer], kappa: float = 0.5)
     given = np.asarray(sizes)
     if given.ndim != 1:
         raise InvalidParameter(f"sizes has shape {given.shape}; expected one for each clique, shape (K,)")
-    if given.size == 0:
-        return np.empty(0)
     distinct, place = np.unique(given, return_inverse=True)
     alphas = np.array([sharp_alpha(size.item(), kappa) for size in distinct])
     return alphas[place]

@@ -107,7 +107,7 @@ def _checked_losses(cumulative_losses: ArrayLike, n_arms: int) -> NDArray[np.flo
     if not np.isfinite(losses).all():
         arm = int(np.flatnonzero(~np.isfinite(losses))[0])
         raise InvalidLosses(f"the cumulative loss of arm {arm} is {losses[arm]}; expected finite numbers")
-    if not np.ptp(losses / 4.0) < 1e299:
+    if not np.ptp(losses / 4.0) < 1e299 / 4.0:
         raise InvalidLosses("cumulative_losses are more than 1e299 apart; expected a smaller spread")
     return losses
 

@@ -1,0 +1,344 @@
+"""The pieces of the lazy step, each against its definition: derivatives in fifty digits, sums clique by clique.
+
+Checked as plain Python only: to compile each piece by itself takes longer than all of this file.
+"""
+
+from __future__ import annotations
+
+import math
+
+import mpmath
+import numpy as np
+import pytest
+from numba.core import config
+
+from allworlds.covers import clique_cover
+from allworlds.ftrl import Constants, floor_step, lazy_step, solve_ftrl
+from allworlds.ftrl.clique_table import (
+    ALPHA,
+    BEND,
+    BLOCK,
+    COOLNESS,
+    CURL,
+    EASE,
+    EMPTY,
+    HOTTEST,
+    LANES,
+    LOWEST,
+    ORDER,
+    PRICE,
+    RADIUS,
+    RATE_FACTOR,
+    REACH,
+    TAIL,
+    TEMPERATURE,
+    column,
+    new_table,
+    place,
+)
+from allworlds.ftrl.expansion import expand, new_work
+from allworlds.ftrl.floor_step import expand_with_floor, read_moments
+from allworlds.graphs import disjoint_cliques
+
+pytestmark = pytest.mark.skipif(not config.DISABLE_JIT, reason="each piece is checked as plain Python")
+
+SIZES = [1, 2, 5, 3, 1, 4, 2, 2, 6, 3]
+ETA, BETA = 0.3, 0.7
+
+
+def instance(sizes=SIZES, seed=0, spread=6.0, hottest=1e150):
+    """A table with its arms: temperatures, rates and losses differ, and no clique has been expanded."""
+    rng = np.random.default_rng(seed)
+    alpha, factor = 2.0 + np.log(sizes) ** 2, rng.uniform(0.7, 1.4, len(sizes))
+    table = new_table(alpha, factor, np.full(len(sizes), hottest))
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    losses = np.concatenate([rng.random(int(starts[-1])) * spread, np.full(LANES, 9.0)])
+    masses = rng.dirichlet(np.full(len(sizes), 3.0))
+    for k in range(len(sizes)):
+        write(table, k, TEMPERATURE, masses[k] ** -0.5)
+        write(table, k, COOLNESS, masses[k] ** 0.5)
+        write(table, k, LOWEST, losses[starts[k] : starts[k + 1]].min())
+    return table, losses, starts
+
+
+def write(table, clique, row, value):
+    table[int(place(clique) + row)] = value
+
+
+def read(table, clique, row):
+    return float(table[int(place(clique) + row)])
+
+
+def appraised(**changes):
+    table, losses, starts = instance(**changes)
+    lazy_step._appraise(table, 0, table.size - TAIL, losses, starts, *new_work(), ETA, BETA)
+    return table, losses, starts
+
+
+def price(losses, alpha, rate, x):
+    """``V'`` at the mass ``x^-2`` in fifty digits, from ``V`` itself: the best value of the clique's own problem.
+
+    ``V(q) = q min - q^(1/2) (alpha + log sum exp(-rate sqrt(q) (L - min))) / rate - beta log q``.
+    """
+    lowest = min(losses)
+
+    def value(q):
+        s = rate * mpmath.sqrt(q)
+        total = mpmath.log(mpmath.fsum(mpmath.exp(-s * (loss - lowest)) for loss in losses))
+        return q * lowest - mpmath.sqrt(q) * (alpha + total) / rate - mpmath.mpf(BETA) * mpmath.log(q)
+
+    return mpmath.diff(value, 1 / (x * x))
+
+
+def test_every_clique_knows_its_price_and_three_derivatives():
+    table, losses, starts = appraised()
+    for k, size in enumerate(SIZES):
+        with mpmath.workdps(50):
+            own = [mpmath.mpf(float(loss)) for loss in losses[starts[k] : starts[k + 1]]]
+            alpha, rate = mpmath.mpf(read(table, k, ALPHA)), mpmath.mpf(ETA * read(table, k, RATE_FACTOR))
+            x = mpmath.mpf(read(table, k, TEMPERATURE))
+            p = [mpmath.diff(lambda y, o=own, a=alpha, r=rate: price(o, a, r, y), x, n) for n in (0, 1, 2, 3)]
+            u, v = x * p[2] / p[1], x * x * p[3] / p[1]
+            s = rate / x
+            weights = [mpmath.exp(-s * (loss - min(own))) for loss in own]
+            shares = [w / mpmath.fsum(weights) for w in weights]
+            entropy = -mpmath.fsum(y * mpmath.log(y) for y in shares)
+        assert read(table, k, PRICE) == pytest.approx(float(p[0]), rel=1e-10), size
+        assert read(table, k, EASE) == pytest.approx(float(1 / (x * abs(p[1]))), rel=1e-9)
+        assert read(table, k, BEND) == pytest.approx(float(u / 2), rel=1e-7)
+        assert read(table, k, CURL) == pytest.approx(float(u * u / 2 - v / 6), rel=1e-6)
+        assert read(table, k, REACH) == pytest.approx(float(alpha + entropy) / read(table, k, RATE_FACTOR), rel=1e-10)
+
+
+def mass_at(table, clique, multiplier):
+    """``q (1 - 2 e + (U + 3) e^2 - (2 c + 3 U + 4) e^3)``, the series of the mass at a multiplier."""
+    q, u, c = read(table, clique, COOLNESS) ** 2, 2.0 * read(table, clique, BEND), read(table, clique, CURL)
+    e = (read(table, clique, PRICE) - multiplier) * read(table, clique, EASE)
+    return q * (1.0 - 2.0 * e + (u + 3.0) * e**2 - (2.0 * c + 3.0 * u + 4.0) * e**3)
+
+
+@pytest.mark.parametrize(("begin", "end"), [(0, 2), (0, 1), (1, 2), (0, 0)])
+def test_the_response_of_some_blocks_is_the_sum_of_their_cubics(begin, end):
+    table, _, _ = appraised()
+    cliques = [k for k in range(len(SIZES)) if begin <= k // LANES < end]
+    guess = 0.4
+    at = lazy_step._response(table, begin * BLOCK, end * BLOCK, guess)
+    for d in (-0.3, 0.0, 0.01, 1.0, 2.0):
+        expected = sum(mass_at(table, k, guess + d) for k in cliques)
+        assert at.mass + at.gain * d + at.c0 + d * (at.c1 + d * (at.c2 + d * at.c3)) == pytest.approx(expected)
+    straight = sum(
+        read(table, k, COOLNESS) ** 2 * (1.0 + 2.0 * read(table, k, EASE) * (guess - read(table, k, PRICE)))
+        for k in cliques
+    )
+    assert at.mass == pytest.approx(straight)
+
+
+def test_two_responses_together_are_the_sum_of_all_their_terms():
+    one, two = lazy_step.Response(1.0, 2.0, 3.0, 4.0, 5.0, 6.0), lazy_step.Response(0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
+    assert lazy_step._together(one, two) == pytest.approx((1.1, 2.2, 3.3, 4.4, 5.5, 6.6))
+
+
+def test_a_survey_in_tiles_is_the_response_of_all_blocks(monkeypatch):
+    table, losses, starts = instance(sizes=[2] * 40)
+    monkeypatch.setattr(lazy_step, "TILE", 2 * BLOCK)  # five blocks in three tiles
+    found = lazy_step._survey(table, 0, 5 * BLOCK, losses, starts, *new_work(), ETA, BETA, 0.2)
+    assert found == pytest.approx(lazy_step._response(table, 0, 5 * BLOCK, 0.2), rel=1e-12)
+    part = lazy_step._survey(table, BLOCK, 4 * BLOCK, losses, starts, *new_work(), ETA, BETA, 0.2)
+    assert part == pytest.approx(lazy_step._response(table, BLOCK, 4 * BLOCK, 0.2), rel=1e-12)
+
+
+@pytest.mark.parametrize("c0", [0.0, 0.01, -0.02])
+@pytest.mark.parametrize("mass", [0.9, 1.0, 1.2])
+def test_the_root_is_that_of_the_cubic(c0, mass):
+    at = lazy_step.Response(mass, 2.0, c0, 0.05, 0.3, 0.2)
+    roots = np.roots([at.c3, at.c2, at.gain + at.c1, at.mass + at.c0 - 1.0])
+    nearest = min(roots[np.isreal(roots)].real, key=abs)
+    assert lazy_step._root(at) == pytest.approx(nearest, abs=1e-6)
+
+
+def test_where_the_cubic_turns_the_root_takes_at_least_half_the_straight_slope():
+    at = lazy_step.Response(0.5, 1.0, 0.0, -3.0, 0.0, 0.0)  # first root 1/2, then steps of half the slope
+    expected = 0.5
+    for _ in range(2):
+        expected -= (expected - 0.5 - 3.0 * expected) / 0.5
+    assert lazy_step._root(at) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("guess", [0.0, 1.0, -5.0, 1e6])
+def test_at_the_straight_multiplier_the_straight_masses_sum_to_one(guess):
+    table, _, _ = appraised()
+    found = lazy_step.straight_multiplier(table, guess)
+    masses = [
+        read(table, k, COOLNESS) ** 2 * (1.0 + 2.0 * read(table, k, EASE) * (found - read(table, k, PRICE)))
+        for k in range(len(SIZES))
+    ]
+    assert sum(masses) == pytest.approx(1.0, abs=1e-9)
+
+
+def test_far_from_the_guess_the_multiplier_starts_from_the_straight_one():
+    table, _, _ = appraised()
+    last = table.size - TAIL
+    near = lazy_step.straight_multiplier(table, 50.0)
+    assert abs(1.0 - lazy_step._response(table, 0, last, 50.0).mass) > 1.0
+    expected = near + lazy_step._root(lazy_step._response(table, 0, last, near))
+    assert lazy_step._multiplier(table, 50.0) == pytest.approx(expected, rel=1e-12)
+    close = near + 0.01
+    assert abs(1.0 - lazy_step._response(table, 0, last, close).mass) < 0.5
+    expected = close + lazy_step._root(lazy_step._response(table, 0, last, close))
+    assert lazy_step._multiplier(table, close) == pytest.approx(expected, rel=1e-12)
+
+
+MOVES = [  # ease (price - multiplier), bend, curl, hottest; factor
+    (0.1, 0.0, 0.0, 1e9, 1.1),
+    (0.1, 2.0, 0.0, 1e9, 1.0 + 0.1 * (1.0 - 0.2)),
+    (0.1, 2.0, 3.0, 1e9, 1.0 + 0.1 * (1.0 - 0.2 + 0.03)),
+    (0.1, 20.0, 0.0, 1e9, 1.0 + 0.1 * 0.5),  # a correction of at most one half
+    (0.1, -20.0, 0.0, 1e9, 1.0 + 0.1 * 1.5),
+    (-0.2, 0.0, 0.0, 1e9, 0.8),
+    (-0.9, 0.0, 0.0, 1e9, 0.5),  # by a factor two at most
+    (7.0, 0.0, 0.0, 1e9, 2.0),
+    (0.5, 0.0, 0.0, 3.5, 3.5 / 3.0),  # and never beyond the hottest
+    (2e-4, 1.0, 0.0, 1e9, 1.0 + 2e-4 * (1.0 - 2e-4)),
+]
+
+
+@pytest.mark.parametrize(("straight", "bend", "curl", "hottest", "factor"), MOVES)
+def test_a_clique_moves_by_its_cubic_within_its_limits(straight, bend, curl, hottest, factor):
+    table, _, _ = appraised(sizes=[1, 2])
+    for row, value in (
+        (TEMPERATURE, 3.0),
+        (EASE, 0.25),
+        (PRICE, 5.0),
+        (BEND, bend),
+        (CURL, curl),
+        (HOTTEST, hottest),
+    ):
+        write(table, 1, row, value)
+    write(table, 0, EASE, 0.0)
+    unsettled = lazy_step.move(table, 0, BLOCK, 5.0 - straight / 0.25, 1e-3)
+    assert read(table, 1, TEMPERATURE) == pytest.approx(3.0 * factor, rel=1e-12)
+    assert read(table, 1, COOLNESS) == pytest.approx(1.0 / (3.0 * factor), rel=1e-12)
+    assert bool(unsettled) == (abs(factor - 1.0) > 1e-3)
+
+
+def test_a_small_move_with_a_large_rest_is_not_settled():
+    """The rest is ``(|straight| + |bend straight|) |curl straight^2|`` of the way; ``REST`` of ``x`` is forgiven."""
+    for bend, curl, settled in ((0.0, 9e4, True), (0.0, 1.1e5, False), (1.0, 4.5e4, True), (-1.0, 5.5e4, False)):
+        table, _, _ = appraised(sizes=[1, 2])
+        for row, value in ((TEMPERATURE, 3.0), (EASE, 1.0), (PRICE, 1e-4), (BEND, bend), (CURL, curl)):
+            write(table, 1, row, value)
+        write(table, 0, EASE, 0.0)
+        assert bool(lazy_step.move(table, 0, BLOCK, 0.0, 1e-3)) != settled
+
+
+def test_only_the_blocks_asked_for_move_and_empty_cliques_never_do():
+    table, _, _ = appraised()
+    before = column(table, TEMPERATURE, 2 * LANES)
+    assert lazy_step.move(table, BLOCK, 2 * BLOCK, 0.0, 1e-3)
+    after = column(table, TEMPERATURE, 2 * LANES)
+    assert np.array_equal(before[:LANES], after[:LANES])
+    assert (before[LANES : len(SIZES)] != after[LANES : len(SIZES)]).all()
+    assert after[len(SIZES) :] == pytest.approx(EMPTY, rel=1e-12)
+
+
+def test_a_clique_that_drifts_is_expanded_ahead_and_one_that_jumps_where_it_is():
+    for factor, ahead in ((1.2, True), (1.6, False), (0.9, None)):
+        table, losses, starts = appraised()
+        at, radius = int(place(2)), read(table, 2, RADIUS)
+        assert 0.0 < radius < 0.2
+        old = 1.0 / float(table[at + int(lazy_step.INVERSE)])
+        s = old * (1.0 + factor * radius)
+        write(table, 2, COOLNESS, s / (ETA * read(table, 2, RATE_FACTOR)))
+        lazy_step._appraise(table, 0, BLOCK, losses, starts, *new_work(), ETA, BETA)
+        now = 1.0 / float(table[at + int(lazy_step.INVERSE)])
+        where = {True: s * (1.0 + lazy_step.AHEAD * radius), False: s, None: old}[ahead]
+        assert now == pytest.approx(where, rel=1e-12)
+        assert abs(s / now - 1.0) <= read(table, 2, RADIUS)
+
+
+def step_by(kind, gamma):
+    """One step of either kind from a far start, and the exact answer."""
+    cover = clique_cover(disjoint_cliques(SIZES))
+    table, losses, starts = instance(hottest=1e150)
+    if gamma > 0.0:
+        for k, size in enumerate(SIZES):
+            write(table, k, HOTTEST, (size * gamma) ** -0.5)
+            write(table, k, TEMPERATURE, min(read(table, k, TEMPERATURE), (size * gamma) ** -0.5))
+            write(table, k, COOLNESS, 1.0 / read(table, k, TEMPERATURE))
+    alpha, factor = column(table, ALPHA, len(SIZES)), column(table, RATE_FACTOR, len(SIZES))
+    constants = Constants(tuple(alpha.tolist()), BETA, gamma, 1.0, rate_factor=tuple(factor.tolist()))
+    exact = solve_ftrl(cover, losses[: cover.n_arms], ETA, constants)
+    if kind == "lazy":
+        answer = lazy_step.solve_lazily(table, losses, starts, *new_work(), ETA, BETA, 0.0, 3)
+    elif kind == "floor":
+        answer = floor_step.solve_with_floor(table, losses, starts, *new_work(), ETA, BETA, gamma, 0.0)
+    else:
+        answer = lazy_step.solve_from_all_arms(table, losses, starts, ETA, BETA, gamma, 0.0), 0
+    return table, exact, answer
+
+
+@pytest.mark.parametrize(
+    ("kind", "gamma"), [("lazy", 0.0), ("all arms", 0.0), ("all arms", 0.01), ("floor", 0.01), ("floor", 0.03)]
+)
+def test_a_step_from_far_away_is_the_exact_step(kind, gamma):
+    table, exact, (multiplier, _) = step_by(kind, gamma)
+    assert column(table, COOLNESS, len(SIZES)) ** 2 == pytest.approx(exact.clique_mass, rel=1e-9)
+    assert column(table, TEMPERATURE, len(SIZES)) ** -2 == pytest.approx(exact.clique_mass, rel=1e-9)
+    assert multiplier == pytest.approx(exact.multiplier, rel=1e-8)
+    if kind == "all arms":
+        assert (column(table, RADIUS, len(SIZES)) == -1.0).all()
+
+
+@pytest.mark.parametrize(("kind", "gamma"), [("lazy", 0.0), ("floor", 0.01)])
+@pytest.mark.parametrize("limit", [0, 1])
+def test_where_newton_gives_up_the_exact_step_takes_over(kind, gamma, limit, monkeypatch):
+    monkeypatch.setattr(lazy_step, "MAX_STEPS", limit)
+    monkeypatch.setattr(floor_step, "MAX_STEPS", limit)
+    table, exact, (multiplier, steps) = step_by(kind, gamma)
+    assert steps == limit + 1
+    assert column(table, COOLNESS, len(SIZES)) ** 2 == pytest.approx(exact.clique_mass, rel=1e-9)
+    assert multiplier == pytest.approx(exact.multiplier, rel=1e-8)
+    own = column(table, PRICE, len(SIZES))  # prices are those of the answer
+    free = exact.clique_mass > np.array(SIZES) * gamma * (1.0 + 1e-9)
+    assert own[free] == pytest.approx(multiplier, rel=1e-7)
+
+
+@pytest.mark.parametrize("floor", [0.0, 0.03, 0.15, 0.199])
+def test_moments_are_read_from_an_expansion_as_they_are_in_the_distribution(floor):
+    losses = np.array([0.0, 0.2, 1.0, 1.7, 6.0])
+    table = new_table(np.array([2.0]), np.array([1.0]), np.array([1e150]))
+    padded = np.concatenate([losses, np.full(LANES, 3.0)])
+    s = 0.9
+    if floor:
+        expand_with_floor(table, 0, padded, 0, 5, s, floor, *new_work())
+    else:
+        expand(table, 0, padded, 0, 5, s, math.inf, *new_work())
+    y, free = _water_filled(s * losses, floor)
+    for shift in (1.0, 1.0 + 0.5 * min(float(table[int(RADIUS)]), 1e-3)):
+        y, free = _water_filled(s * shift * losses, floor)
+        at = read_moments(table, 0, 5, s * shift, floor)
+        t = s * shift * losses[:free]
+        own = y[:free] / y[:free].sum()
+        mean = float(own @ t)
+        assert at.log_top == pytest.approx(math.log(y[0]), abs=1e-11)
+        assert at.free == pytest.approx(y[:free].sum(), rel=1e-12)
+        assert at.mean == pytest.approx(mean, abs=1e-11)
+        assert at.variance == pytest.approx(float(own @ (t - mean) ** 2), abs=1e-10)
+        assert at.entropy == pytest.approx(-float(y @ np.log(y)), abs=1e-11)
+
+
+def _water_filled(t, floor):
+    """The softmax of sorted ``-t`` with a floor, trying every number of free arms; and that number."""
+    for free in range(t.size, 0, -1):
+        weights = np.exp(-t[:free])
+        y = weights / weights.sum() * (1.0 - (t.size - free) * floor)
+        if y[-1] >= floor:
+            return np.concatenate([y, np.full(t.size - free, floor)]), free
+    raise AssertionError("the floor is too high")
+
+
+def test_the_table_has_room_for_every_term():
+    assert ORDER + 1 == 9
+    table = new_table(np.ones(9), np.ones(9), np.full(9, 1e150))
+    assert table.size == 2 * BLOCK + TAIL
+    assert [int(place(k)) for k in (0, 7, 8, 9)] == [0, 7, BLOCK, BLOCK + 1]

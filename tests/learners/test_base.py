@@ -1,0 +1,43 @@
+"""What all learners share: which graphs they take, and how a saved ticket is read."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from allworlds import graphs
+from allworlds.covers import clique_cover
+from allworlds.foundation.errors import InvalidParameter
+from allworlds.graphs.changing import alternating_cliques
+from allworlds.learners import Exp3, Hedge, TsallisShannon
+from allworlds.learners.base import _from_plain, accepts_graph, fixed_graph, graph_for
+
+
+def test_a_graph_that_changes_is_not_a_fixed_one():
+    graph = graphs.bandit(3)
+    assert fixed_graph(graph) is graph
+    with pytest.raises(InvalidParameter, match=r"graph is a .*; expected a FeedbackGraph"):
+        fixed_graph(alternating_cliques(3, [1, 2]))
+
+
+def test_a_learner_that_takes_no_cover_gets_its_graph():
+    cover = clique_cover(graphs.disjoint_cliques(2, 3))
+    assert graph_for(Exp3, cover) is cover.graph
+    assert graph_for(TsallisShannon, cover) is cover
+    assert graph_for(TsallisShannon, cover.graph) is cover.graph
+
+
+def test_a_graph_is_taken_by_learners_that_need_no_more_than_it_shows():
+    arrows = graphs.directed_cycle(5)
+    assert accepts_graph(Hedge, arrows)  # it sees everything
+    assert not accepts_graph(TsallisShannon, arrows)
+    assert accepts_graph(TsallisShannon, graphs.cycle(5))
+
+
+def test_what_json_cannot_say_is_read_back():
+    assert math.isnan(_from_plain(None))
+    assert _from_plain([1, 2.5]).tolist() == [1.0, 2.5]
+    assert _from_plain([1]).dtype == np.float64
+    assert _from_plain(3) == 3
