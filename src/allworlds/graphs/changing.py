@@ -2,8 +2,8 @@
 
 A :class:`ChangingGraph` has one graph for each round, as a pure function of (seed, round): a list of graphs that take
 turns, or one graph of whose edges each round keeps some at random. How likely an edge is may also depend on the loss of
-one arm (:func:`loss_dependent`); then only the world can say which graph a round has. ``told`` says whether the learner knows the graph of
-a round before it chooses, or only after.
+one arm (:func:`loss_dependent`); then only the world can say which graph a round has. ``told`` says whether the
+learner knows the graph of a round before it chooses, or only after.
 """
 
 from __future__ import annotations
@@ -65,7 +65,8 @@ class ChangingGraph:
         """
         if self.hinge >= 0 and hinge_loss is None:
             raise InvalidParameter(
-                f"the graph depends on the loss of arm {self.hinge}; expected hinge_loss; try world.graph_of(round, seed)"
+                f"the graph depends on the loss of arm {self.hinge}; expected hinge_loss; try "
+                "world.graph_of(round, seed)"
             )
         n_arms, (seen, observers) = self.n_arms, blank_lists(self.n_arms)
         seed, round = whole("seed", seed, at_least=0), whole("round", round)
@@ -169,8 +170,8 @@ def loss_dependent(arm: int, probability: ArrayLike, probability_if_lost: ArrayL
     """A graph that is drawn anew in every round, with chances that depend on the loss of ``arm``.
 
     Both are (N, N), the probability that arm i sees arm j: ``probability`` where the loss is at most one half,
-    ``probability_if_lost`` above. If both are symmetric, edges are there both ways together. The learner is told the graph
-    after its choice, since it says something about the losses.
+    ``probability_if_lost`` above. If both are symmetric, edges are there both ways together. The learner is told the
+    graph after its choice, since it says something about the losses.
 
     >>> import numpy as np
     >>> graph = loss_dependent(0, np.eye(3), np.ones((3, 3)))
@@ -182,9 +183,7 @@ def loss_dependent(arm: int, probability: ArrayLike, probability_if_lost: ArrayL
         check_square("probability", case)
         _check_probabilities(case)
     if cases[0].shape != cases[1].shape:
-        raise InvalidGraph(
-            f"the probabilities have shapes {cases[0].shape} and {cases[1].shape}; expected the same arms"
-        )
+        raise InvalidGraph(f"the probabilities have shapes {cases[0].shape} and {cases[1].shape}; expected the same")
     chances = np.stack(cases)
     chances.setflags(write=False)
     possible = FeedbackGraph.from_adjacency(chances.max(axis=0) > 0.0, directed=True)
@@ -239,8 +238,8 @@ def random_edges(n: int, p: float, period: int = 1, told: Told = "after") -> Cha
 def misleading_edges(n: int, gap: float = 0.05, best: int | None = None) -> ChangingGraph:
     """The graph of the world ``worlds.misleading_graph``, which hides how good arm ``best`` (default: the middle) is.
 
-    Arm i sees another arm j with probability ``1 - 2 gap``, drawn anew in each round; but the best arm is seen by all if
-    it loses, and else by each with probability ``(1 - 2 gap) / (1 + 2 gap)``. All arms see themselves.
+    Arm i sees another arm j with probability ``1 - 2 gap``, drawn anew in each round; but the best arm is seen by all
+    if it loses, and else by each with probability ``(1 - 2 gap) / (1 + 2 gap)``. All arms see themselves.
 
     >>> graph = misleading_edges(4, 0.1, best=0)
     >>> len(graph.graph_of(1, hinge_loss=1.0).seen_by(0)), graph.chances[:, 1, 0].round(3).tolist()

@@ -37,10 +37,11 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from allworlds.covers.numbers import greedy_set
 from allworlds.foundation.checks import check_arms, integers, real
 from allworlds.foundation.errors import InvalidParameter
 from allworlds.kernels.jit import lean_jit
-from allworlds.learners.base import DividingLearner, Ticket
+from allworlds.learners.base import DividedTicket, DividingLearner, Ticket, fixed_graph
 from allworlds.learners.dispatch import Visibility, register_kernels
 from allworlds.learners.exp3_ix import neighbourhood_masses
 from allworlds.learners.recipe import LearnerRecipe
@@ -95,30 +96,6 @@ class State(NamedTuple):
     rates: Rates
 
 
-class DividedTicket(NamedTuple):
-    """One choice, with all that its estimate needs."""
-
-    arm: int
-    probability: float
-    divisors: NDArray[np.float64]
-    """``P_t(i)`` of the arms that are seen, in their order."""
-    round: int
-
-
-def greedy_dominating_set(shows: list[set[int]]) -> tuple[int, ...]:
-    """Arms that show all arms, sorted: one that shows the most new arms after another; all arms must be shown by one.
-
-    >>> greedy_dominating_set([{0, 1}, {0, 1, 2}, {1, 2}, {3}])
-    (1, 3)
-    """
-    missing, chosen = set(range(len(shows))), []
-    while missing:
-        best = max(range(len(shows)), key=lambda arm: (len(shows[arm] & missing), -arm))
-        chosen.append(best)
-        missing -= shows[best]
-    return tuple(sorted(chosen))
-
-
 @dataclass(frozen=True)
 class Kong2022(DividingLearner[State, DividedTicket]):
     """Elimination on general graphs; ``dominating`` are arms that together show all arms.
@@ -153,7 +130,9 @@ class Kong2022(DividingLearner[State, DividedTicket]):
         arms = integers("dominating", self.dominating)
         check_arms("dominating", arms, self.n_arms)
         shows = [set(self.observes(arm).tolist()) for arm in range(self.n_arms)]
-        chosen = tuple(sorted({int(arm) for arm in arms})) or greedy_dominating_set(shows)
+        chosen = tuple(sorted({int(arm) for arm in arms})) or tuple(
+            greedy_set(fixed_graph(self.graph).adjacency()).tolist()
+        )
         hidden = set(range(self.n_arms)).difference(*(shows[arm] for arm in chosen))
         if hidden:
             raise InvalidParameter(

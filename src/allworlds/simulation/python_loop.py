@@ -61,17 +61,17 @@ def round_graphs_of(learner: Any) -> RoundGraphs | None:
 
 
 def check_graphs(learner: Any, world: World | Reactive) -> None:
-    """Raise unless the learner is made for the graph that the world has, if it has one, or the world for the learner's."""
+    """Raise unless the learner is made for the graph that the world has, if it has one."""
     theirs, mine = world.graph, getattr(learner, "graph", None)
     if theirs is None and getattr(mine, "hinge", -1) >= 0:
         raise InvalidParameter(
-            f"the graph of the learner depends on the losses of a world, and {_name_of(world)!r} has no graph; expected a "
-            "world that says which graph a round has; try world.with_graph(graph)"
+            f"the graph of the learner depends on the losses of a world, and {_name_of(world)!r} has no graph; "
+            "expected a world that says which graph a round has; try world.with_graph(graph)"
         )
     if theirs is not None and theirs != mine and (mine is not None or isinstance(learner, Learner)):
         raise InvalidParameter(
-            f"{_name_of(world)!r} says which graph a round has, and the learner was made for another; expected one made "
-            "for world.graph; try make_learner(name, world.graph)"
+            f"{_name_of(world)!r} says which graph a round has, and the learner was made for another; expected one "
+            "made for world.graph; try make_learner(name, world.graph)"
         )
 
 
@@ -137,7 +137,7 @@ class _Plain:
             )
         self.learner, self.n_arms, self.seed = learner, world.n_arms, seed
         graph = getattr(learner, "graph", None)
-        self.graph = world.graph if graph is None else graph
+        self.graph: Any = world.graph if graph is None else graph
         self.graphs = round_graphs_of(learner if world.graph is None else world)
         self.lists = blank_lists(self.n_arms if self.graphs is not None else 0)
         self.title = str(getattr(learner, "name", type(learner).__name__))

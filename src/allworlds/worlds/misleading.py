@@ -1,16 +1,17 @@
 """A world whose graph misleads: it depends on the losses, so that side observations say nothing about the best arm.
 
-The environment of Cohen, Hazan and Koren ("Online learning with feedback graphs without the graphs", ICML 2016). All arms
-lose 1 with probability 1/2, the best one with ``1/2 - gap``. Arms are seen by others with probability ``1 - 2 gap``,
-drawn anew in each round; but the best arm is seen by all others when it loses, and by each with probability ``(1 - 2 gap)
-/ (1 + 2 gap)`` when it does not. So of those who see it, one half see a loss, as of every other arm: only whoever plays the
-best arm learns how good it is. With ``gap = sqrt(N / T) / 8`` every learner that is told no more than what it sees has a
-regret of at least ``sqrt(N T) / 32``, though the graphs have at most nine independent arms with high probability.
+The environment of Cohen, Hazan and Koren ("Online learning with feedback graphs without the graphs", ICML 2016). All
+arms lose 1 with probability 1/2, the best one with ``1/2 - gap``. Arms are seen by others with probability ``1 - 2
+gap``, drawn anew in each round; but the best arm is seen by all others when it loses, and by each with probability
+``(1 - 2 gap) / (1 + 2 gap)`` when it does not. So of those who see it, one half see a loss, as of every other arm:
+only whoever plays the best arm learns how good it is. With ``gap = sqrt(N / T) / 8`` every learner that is told no
+more than what it sees has a regret of at least ``sqrt(N T) / 32``, though the graphs have at most nine independent
+arms with high probability.
 
-A learner that is told the whole graph after its choice can correct for it: divided by the probability of being seen
-in the graph of the round, estimates stay unbiased (``exp3-set``, ``exp3-ix``). Rules that average what they see are misled
-(``ucb-n``, ``thompson-n``, ``imed-n``). That arms always see themselves is our reading; the best arm is fixed here and
-drawn at random in the paper, which makes no difference to a learner that treats all arms alike.
+A learner that is told the whole graph after its choice can correct for it: divided by the probability of being seen in
+the graph of the round, estimates stay unbiased (``exp3-set``, ``exp3-ix``). Rules that average what they see are
+misled (``ucb-n``, ``thompson-n``, ``imed-n``). That arms always see themselves is our reading; the best arm is fixed
+here and drawn at random in the paper, which makes no difference to a learner that treats all arms alike.
 """
 
 from __future__ import annotations
