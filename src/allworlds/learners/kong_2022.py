@@ -21,11 +21,15 @@ stochastic, and ``N^(2/3) |D|^(1/3) T^(2/3) sqrt(log(T / delta))`` against any o
 
 This is our reconstruction from notes on their algorithm, and their bounds are not claimed for it. As we have it,
 ``r(i)`` grows again after ``s_i``, like ``t^(1/6)``, so that even where losses are stochastic the switch comes in the
-end, some hundred times ``s_i`` rounds after the start; the paper's bound leaves no room for that, so its rule must
-differ somewhere. Three more things are ours. Where ``D_A`` is empty, what ``d_t`` lacks to one goes to ``A``. EXP3.G
-is the one for weakly observable graphs (Alon et al. 2015) with ``D`` for its dominating set and the rounds since the
-switch for its horizon. And ``D``, unless it is given, is found greedily, by the lowest number among equals.
-``failure`` is ``delta``; ``scale`` multiplies ``L``.
+end, some hundred times ``s_i`` rounds after the start; the paper's bound leaves no room for that. The radius itself is
+right for the rule as noted: after ``s_i`` arm ``i`` is seen with probability ``gamma_s u tau / s`` in round s, so the
+variance of ``H_i`` is up to ``|D| (t - s_i) / (gamma_t s_i t)``, and a smaller radius would switch by chance. It would
+stay bounded if dropped arms were played with probability ``gamma_tau u tau / t``, as in SAO (Bubeck and Slivkins
+2012). We keep the rule as noted, with this fault, since we cannot tell which of the two the paper means. Three more
+things are ours. Where ``D_A`` is empty, what ``d_t`` lacks to one goes to ``A``. EXP3.G is the one for weakly
+observable graphs (Alon et al. 2015) with ``D`` for its dominating set and the rounds since the switch for its horizon.
+And ``D``, unless it is given, is found greedily, by the lowest number among equals. ``failure`` is ``delta``;
+``scale`` multiplies ``L``.
 """
 
 from __future__ import annotations
