@@ -127,17 +127,6 @@ def test_a_race_is_run_on_the_graph_of_the_world(tmp_path):
     assert {row.learner for row in result.standings} == {"exp3-ix", "ucb-n"}
 
 
-@pytest.mark.compiled
-@pytest.mark.slow
-def test_dividing_rules_find_the_best_arm_and_averaging_ones_do_not():
-    world, horizon = misleading_graph(5, gap=0.2), 20_000
-    regret = {
-        name: np.mean([play(make_learner(name, world.graph), world, horizon, s).final_regret for s in range(8)])
-        for name in ("exp3-set", "ucb-n:width=0.5")
-    }
-    assert regret["exp3-set"] < 0.25 * regret["ucb-n:width=0.5"]
-
-
 def test_bad_input_is_named():
     with pytest.raises(InvalidParameter, match=r"the graph has 3 arms; expected 2, as many as the world has"):
         stochastic([0.2, 0.4]).with_graph(bandit(3))

@@ -82,7 +82,14 @@ def _draw(ax: Axes, graph: FeedbackGraph) -> None:
         at = place if inside else place * (1 + 2 * spot + 2.2 * ring)
         side = "center" if inside or abs(place[0]) < 0.1 else "left" if place[0] > 0 else "right"
         ax.text(
-            *at, name, color="white" if inside else "black", fontsize=9 * max(size, 0.6), ha=side, va="center", zorder=4
+            float(at[0]),
+            float(at[1]),
+            name,
+            color="white" if inside else "black",
+            fontsize=9 * max(size, 0.6),
+            ha=side,
+            va="center",
+            zorder=4,
         )
     ax.set_aspect("equal")
     ax.set_xlim(-1.35, 1.35)

@@ -9,8 +9,8 @@ more than what it sees has a regret of at least ``sqrt(N T) / 32``, though the g
 arms with high probability.
 
 A learner that is told the whole graph after its choice can correct for it: divided by the probability of being seen in
-the graph of the round, estimates stay unbiased (``exp3-set``, ``exp3-ix``). Rules that average what they see are
-misled (``ucb-n``, ``thompson-n``, ``imed-n``). That arms always see themselves is our reading; the best arm is fixed
+the graph of the round, estimates stay unbiased (``exp3-set``, ``exp3-ix``). Averages of what was seen are biased.
+That arms always see themselves is our reading; the best arm is fixed
 here and drawn at random in the paper, which makes no difference to a learner that treats all arms alike.
 """
 
