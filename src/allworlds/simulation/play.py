@@ -44,10 +44,9 @@ def play(learner: Any, world: World | Reactive, horizon: int, seed: int = 0) -> 
     ``losses`` are a dictionary, of the arms that ``learner.graph`` shows where it has one. If such a learner has a
     method ``start(seed)``, it is called first. The learner keeps what it has learnt.
 
-    The graph of the learner may change or be noisy. Where ``world.graph`` says which graph a round has, the learner
-    must be made for that one: ``make_learner(name, world.graph)``; a plain class needs none. A plain class that wants
-    to know a round's graph before it chooses asks ``graph.graph_of(round, seed)``; after the choice, the keys of
-    ``losses`` tell what was shown.
+    The learner's graph may change or be noisy. Where ``world.graph`` says which graph a round has, the learner must be
+    made for it. A plain class that wants to know a round's graph before it chooses asks ``graph.graph_of(round, seed)``;
+    after the choice, the keys of ``losses`` tell what was shown.
 
     >>> from allworlds.covers import clique_cover
     >>> from allworlds.graphs import disjoint_cliques
