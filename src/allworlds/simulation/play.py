@@ -45,7 +45,7 @@ def play(learner: Any, world: World | Reactive, horizon: int, seed: int = 0) -> 
     method ``start(seed)``, it is called first. The learner keeps what it has learnt.
 
     The learner's graph may change or be noisy. Where ``world.graph`` says which graph a round has, the learner must be
-    made for it. A plain class that wants to know a round's graph before it chooses asks ``graph.graph_of(round, seed)``;
+    made for it. A plain class that needs a round's graph before it chooses asks ``graph.graph_of(round, seed)``;
     after the choice, the keys of ``losses`` tell what was shown.
 
     >>> from allworlds.covers import clique_cover
