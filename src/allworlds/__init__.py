@@ -32,6 +32,7 @@ _HOMES = {
     "make_world": "worlds.by_name",
     "play": "simulation",
     "play_many": "simulation",
+    "plot_graph": "reporting.graph_picture",
     "plot_regret": "reporting.curves",
     "run_experiment": "workflows.experiments",
     "run_race": "workflows.race",
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     from allworlds.learners import TsallisShannon
     from allworlds.learners.by_name import make_learner
     from allworlds.reporting.curves import plot_regret
+    from allworlds.reporting.graph_picture import plot_graph
     from allworlds.simulation import Trace, play, play_many
     from allworlds.workflows.experiments import run_experiment
     from allworlds.workflows.race import run_race

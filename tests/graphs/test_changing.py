@@ -21,7 +21,7 @@ def written(graph, round, seed):
     """Who sees whom in a round, from both lists that kernels write."""
     n = graph.n_arms
     seen, observers = blank_lists(n)
-    write_graph(graph.round_graphs(), seed, round, seen, observers)
+    write_graph(graph.round_graphs(), seed, round, 0.0, seen, observers)
     matrices = np.zeros((2, n, n), dtype=bool)
     for matrix, lists in zip(matrices, (seen, observers), strict=True):
         for arm in range(n):

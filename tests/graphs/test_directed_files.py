@@ -98,3 +98,19 @@ def test_an_edge_list_and_back_give_the_same_graph_if_some_arm_sees_itself(sees)
 def test_a_digraph_says_whom_an_arm_sees_by_the_direction_of_its_edges():
     graph = FeedbackGraph.from_networkx(networkx.DiGraph([("a", "b")]), self_loops=False)
     assert (graph.sees(0).tolist(), graph.sees(1).tolist(), graph.labels) == ([1], [], ("a", "b"))
+
+
+@pytest.mark.parametrize(
+    ("text", "sees"),
+    [("0,1\n1,0\n", [[0, 1], [0, 1]]), ("1,1\n0,1\n", [[0, 1], [1]]), ("a,b\n1,0\n1,1\n", [[0], [0, 1]])],
+)
+def test_a_csv_file_of_two_rows_and_columns_of_0_and_1_is_a_matrix(tmp_path, text, sees):
+    (tmp_path / "g.csv").write_text(text)
+    graph = read_graph(tmp_path / "g.csv")
+    assert [graph.sees(arm).tolist() for arm in range(2)] == sees
+
+
+@pytest.mark.parametrize("text", ["0,1\n1,2\n", "0,1\n", "a,b\nb,c\n", "0,1\n0,1\n1,0\n"])
+def test_other_csv_files_of_two_columns_are_edge_lists(tmp_path, text):
+    (tmp_path / "g.csv").write_text(text)
+    assert read_graph(tmp_path / "g.csv") == read_graph(tmp_path / "g.csv", "edges")

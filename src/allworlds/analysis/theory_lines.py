@@ -15,6 +15,8 @@ from allworlds.theory import sharp_adversarial_bound, sharp_corrupted_bound
 from allworlds.theory.limits import (
     HOSTILE_START,
     adversarial_lower_bound,
+    cliques_lower_bound,
+    finite_time_lower_bound,
     stochastic_lower_bound,
     weak_lower_bound,
 )
@@ -28,7 +30,7 @@ Rounds = NDArray[np.int64]
 class TheoryLine(NamedTuple):
     """A line at the recorded rounds; NaN where it says nothing."""
 
-    kind: Literal["proved", "so far", "limit"]
+    kind: Literal["proved", "so far", "limit", "before", "cliques"]
     values: Floats
     text: str
     """For the margin of a figure."""
@@ -50,6 +52,8 @@ def theory_lines(
         None if cover is None else _upper(cover, world, rounds),
         _so_far(bound_so_far, rounds),
         _lower(graph, world, rounds) if isinstance(graph, FeedbackGraph) else None,
+        _before_logarithms(graph, world, rounds) if isinstance(graph, FeedbackGraph) else None,
+        None if cover is None else _on_cliques(cover, world, rounds),
     ]
     return [line for line in lines if line is not None and np.isfinite(line.values).sum() > 1]
 
@@ -96,9 +100,41 @@ def _so_far(bound: Floats | None, rounds: Rounds) -> TheoryLine | None:
     )
 
 
+def _before_logarithms(graph: FeedbackGraph, world: World, rounds: Rounds) -> TheoryLine | None:
+    """What it takes to find the best arm, where means never change; from the round on that could have paid for it."""
+    if world.means is None or not _is_plain_bernoulli(world):
+        return None
+    cost, most = finite_time_lower_bound(graph, world.means), float(np.ptp(world.means)) * rounds
+    return TheoryLine(
+        "before",
+        np.where(cost < most, cost, np.nan),
+        f"{cost:.3g}, order of finding the best arm",
+        f"The dash-dotted line is at {cost:.3g}: the order, up to a constant, of what it costs to find out which arms "
+        "are near the best, before any logarithm of t.",
+    )
+
+
+def _on_cliques(cover: CliqueCover, world: World, rounds: Rounds) -> TheoryLine | None:
+    """The order of the best regret on disjoint cliques, in worlds that are neither stochastic nor attacked."""
+    arcs = int((cover.sizes**2 - cover.sizes).sum() // 2)
+    if world.means is not None or world.arrays.attack != NO_ATTACK or cover.graph.n_edges != arcs:
+        return None
+    return TheoryLine(
+        "cliques",
+        np.array([cliques_lower_bound(cover.sizes.tolist(), int(t)) for t in rounds]),
+        "order of the best on these cliques",
+        "The dash-dotted line is √(t Σ log(m + 1)), summed over the cliques of m arms: no learner has a smaller "
+        "worst-case regret on them, up to a constant.",
+    )
+
+
+def _is_plain_bernoulli(world: World) -> bool:
+    return world.arrays.noise == BERNOULLI and world.arrays.attack == NO_ATTACK
+
+
 def _lower(graph: FeedbackGraph, world: World, rounds: Rounds) -> TheoryLine | None:
     arrays = world.arrays
-    if world.means is not None and arrays.noise == BERNOULLI and arrays.attack == NO_ATTACK:
+    if world.means is not None and _is_plain_bernoulli(world):
         try:
             constant = stochastic_lower_bound(graph, world.means)
         except MissingExtra:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from allworlds.covers import independence, set_cover
 from allworlds.covers.budget import Budget, check_time_limit
@@ -175,7 +176,16 @@ def greedy_domination(graph: FeedbackGraph) -> Ints:
 
     At most ``1 + log N`` times as many as needed, found without a search, and the same on every machine.
     """
-    left, arms = graph.adjacency()[:, list(graph.observability.arms)], []
+    return greedy_set(graph.adjacency()[:, list(graph.observability.arms)])
+
+
+def greedy_set(sees: NDArray[np.bool_]) -> Ints:
+    """Sorted rows of ``sees``, (N, M), that together have every column that some row has: the one with most new first.
+
+    >>> greedy_set(np.array([[1, 1, 0, 0], [1, 1, 1, 0], [0, 1, 1, 0], [0, 0, 0, 1]], dtype=bool))
+    array([1, 3])
+    """
+    left, arms = sees.copy(), []
     while left.any():
         arm = int(left.sum(axis=1).argmax())
         arms.append(arm)

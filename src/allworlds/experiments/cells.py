@@ -30,6 +30,7 @@ from allworlds.graphs import AnyGraph, FeedbackGraph
 from allworlds.graphs.by_name import make_graph
 from allworlds.learners import Learner
 from allworlds.learners.by_name import make_learner
+from allworlds.simulation.python_loop import check_graphs
 from allworlds.worlds import World
 from allworlds.worlds.by_name import make_world
 
@@ -152,7 +153,7 @@ def _make_cell(
         raise InvalidParameter(
             f"'{world.spec}' has {made.longest} rounds, but the horizon is {horizon}; play at most {made.longest}"
         )
-    cache.learner(graph.spec, learner.spec, horizon)
+    check_graphs(cache.learner(graph.spec, learner.spec, horizon), made)
     names = [graph.spec, world.spec, horizon, number]
     digests = cache.digests(graph.spec, world.spec)
     return Cell(
@@ -192,4 +193,5 @@ def world_digest(world: World) -> str:
     for name, value in world.arrays._asdict().items():
         digest.update(name.encode())
         digest.update(np.ascontiguousarray(value).tobytes())
+    digest.update(b"" if world.graph is None else world.graph.digest().encode())
     return digest.hexdigest()

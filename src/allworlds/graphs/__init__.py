@@ -7,6 +7,8 @@ from allworlds.graphs.changing import (
     ChangingGraph,
     alternating_cliques,
     changing,
+    loss_dependent,
+    misleading_edges,
     random_edges,
     read_changing,
 )
@@ -68,7 +70,9 @@ __all__ = [
     "label_efficient",
     "loopless_clique",
     "loopy_star",
+    "loss_dependent",
     "lu_gadgets",
+    "misleading_edges",
     "mycielski_complement",
     "noisy",
     "noisy_grid",

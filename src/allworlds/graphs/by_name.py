@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from allworlds.foundation.errors import InvalidParameter
 from allworlds.foundation.specs import Kind, Recipe, Registry, Spec, parse_spec
 from allworlds.graphs import directed_families, families
-from allworlds.graphs.changing import AnyGraph, alternating_cliques, random_edges, read_changing
+from allworlds.graphs.changing import AnyGraph, alternating_cliques, misleading_edges, random_edges, read_changing
 from allworlds.graphs.files import read_graph, read_graph_of_cover
 from allworlds.graphs.graph import FeedbackGraph
 from allworlds.graphs.noisy import noisy_grid
@@ -254,6 +254,15 @@ GRAPHS = Registry(
         {"n": "integer", "p": "number", "loops": "number", "seed": "integer"},
         ("n", "p", "seed"),
         form="random-directed:ARMS,p=P,loops=P,seed=SEED",
+    ),
+    Recipe(
+        "misleading-edges",
+        misleading_edges,
+        "changing: shows the best arm rather when it loses; the graph of the world misleading-graph",
+        "misleading-edges:10,gap=0.05",
+        {"n": "integer", "gap": "number", "best": "integer"},
+        ("n",),
+        form="misleading-edges:ARMS,gap=GAP,best=ARM",
     ),
     Recipe(
         "random-edges",

@@ -1,8 +1,9 @@
 """Graphs that change from round to round.
 
 A :class:`ChangingGraph` has one graph for each round, as a pure function of (seed, round): a list of graphs that take
-turns, or one graph of whose edges each round keeps some at random. ``told`` says whether the learner knows the graph of
-a round before it chooses, or only after.
+turns, or one graph of whose edges each round keeps some at random. How likely an edge is may also depend on the loss of
+one arm (:func:`loss_dependent`); then only the world can say which graph a round has. ``told`` says whether the
+learner knows the graph of a round before it chooses, or only after.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from allworlds.foundation.checks import numbers, shorten, whole
-from allworlds.foundation.errors import InvalidGraph
+from allworlds.foundation.checks import index, numbers, real, shorten, whole
+from allworlds.foundation.errors import InvalidGraph, InvalidParameter
 from allworlds.graphs.families import check_count, check_probability, disjoint_cliques, full_information
 from allworlds.graphs.features import Observability
 from allworlds.graphs.graph import FeedbackGraph
-from allworlds.graphs.inputs import Label
+from allworlds.graphs.inputs import Label, check_square
 from allworlds.graphs.noisy import NoisyGraph
 from allworlds.graphs.round_graphs import RoundGraphs, blank_lists, make_round_graphs, write_graph
 
@@ -40,8 +41,10 @@ class ChangingGraph:
     period: int
     """For how many rounds a graph stays."""
     chances: NDArray[np.float64] | None = field(repr=False)
-    """(N, N) the probability of each edge in a round; None where graphs take turns."""
+    """(c, N, N) the probability of each edge in a round, in each of c cases; None where graphs take turns."""
     told: Told
+    hinge: int = -1
+    """The arm whose loss decides between two cases: the second is above one half; -1 if there is one case."""
 
     @property
     def n_arms(self) -> int:
@@ -53,15 +56,21 @@ class ChangingGraph:
         """The label of each arm, or None."""
         return self.graphs[0].labels
 
-    def graph_of(self, round: int, seed: int = 0) -> FeedbackGraph:
-        """The graph of one round of a run with this seed.
+    def graph_of(self, round: int, seed: int = 0, *, hinge_loss: float | None = None) -> FeedbackGraph:
+        """The graph of one round of a run with this seed; ``World.graph_of`` knows the loss that it may depend on.
 
         >>> from allworlds.graphs import cycle, star
         >>> changing([star(5), cycle(5)], period=10).graph_of(11) == cycle(5)
         True
         """
+        if self.hinge >= 0 and hinge_loss is None:
+            raise InvalidParameter(
+                f"the graph depends on the loss of arm {self.hinge}; expected hinge_loss; try "
+                "world.graph_of(round, seed)"
+            )
         n_arms, (seen, observers) = self.n_arms, blank_lists(self.n_arms)
-        write_graph(self.round_graphs(), whole("seed", seed, at_least=0), whole("round", round), seen, observers)
+        seed, round = whole("seed", seed, at_least=0), whole("round", round)
+        write_graph(self.round_graphs(), seed, round, hinge_loss or 0.0, seen, observers)
         rows = np.repeat(np.arange(n_arms), np.diff(seen.starts))
         pairs = np.column_stack([rows, seen.order[: seen.starts[-1]]])
         return FeedbackGraph(n_arms, pairs, self.labels, directed=True, self_loops=False)
@@ -85,8 +94,8 @@ class ChangingGraph:
         found = {feature: f"the graph changes and is told {self.told} the choice"}
         for graph in (*self.graphs, *self._worst()):
             found |= graph.demands()
-        if self.chances is not None and not np.array_equal(self.chances, self.chances.T):
-            one, other = np.argwhere(self.chances > self.chances.T)[0].tolist()
+        if self.chances is not None and not np.array_equal(self.chances, self.chances.swapaxes(1, 2)):
+            _, one, other = np.argwhere(self.chances > self.chances.swapaxes(1, 2))[0].tolist()
             found.setdefault("directed", f"arm {one} may see arm {other} but not the other way round")
         return found
 
@@ -94,11 +103,12 @@ class ChangingGraph:
         """The graphs whose edges are the fewest that a round may have."""
         if self.chances is None:
             return self.graphs
-        return (FeedbackGraph.from_adjacency(self.chances >= 1.0, directed=True),)
+        return (FeedbackGraph.from_adjacency((self.chances >= 1.0).all(axis=0), directed=True),)
 
     def digest(self) -> str:
         """SHA-256 of the structure, without the labels, in hex."""
         head = f"allworlds changing graph, {self.n_arms} arms, period {self.period}, told {self.told}"
+        head += f", hinge {self.hinge}" if self.hinge >= 0 else ""
         lines = "\n".join([head, *(graph.digest() for graph in self.graphs)])
         chances = b"" if self.chances is None else self.chances.astype("<f8").tobytes()
         return hashlib.sha256(lines.encode() + chances).hexdigest()
@@ -111,7 +121,7 @@ class ChangingGraph:
 
     def round_graphs(self) -> RoundGraphs:
         """The graphs as kernels take them."""
-        return make_round_graphs(self.graphs, self.period, chances=self.chances)
+        return make_round_graphs(self.graphs, self.period, chances=self.chances, hinge=self.hinge)
 
 
 AnyGraph: TypeAlias = FeedbackGraph | ChangingGraph | NoisyGraph
@@ -153,7 +163,31 @@ def changing(
         raise InvalidGraph(f"{len(listed)} graphs have a probability; expected one graph, whose edges are drawn")
     chances = _chances(listed[0], probability)
     possible = FeedbackGraph.from_adjacency(chances > 0.0, listed[0].labels, directed=True)
-    return ChangingGraph((possible,), period, chances, told)
+    return ChangingGraph((possible,), period, chances[np.newaxis], told)
+
+
+def loss_dependent(arm: int, probability: ArrayLike, probability_if_lost: ArrayLike) -> ChangingGraph:
+    """A graph that is drawn anew in every round, with chances that depend on the loss of ``arm``.
+
+    Both are (N, N), the probability that arm i sees arm j: ``probability`` where the loss is at most one half,
+    ``probability_if_lost`` above. If both are symmetric, edges are there both ways together. The learner is told the
+    graph after its choice, since it says something about the losses.
+
+    >>> import numpy as np
+    >>> graph = loss_dependent(0, np.eye(3), np.ones((3, 3)))
+    >>> graph.graph_of(1, hinge_loss=0.0).n_edges, graph.graph_of(1, hinge_loss=1.0).n_edges
+    (0, 3)
+    """
+    cases = [numbers("probability", given, InvalidGraph) for given in (probability, probability_if_lost)]
+    for case in cases:
+        check_square("probability", case)
+        _check_probabilities(case)
+    if cases[0].shape != cases[1].shape:
+        raise InvalidGraph(f"the probabilities have shapes {cases[0].shape} and {cases[1].shape}; expected the same")
+    chances = np.stack(cases)
+    chances.setflags(write=False)
+    possible = FeedbackGraph.from_adjacency(chances.max(axis=0) > 0.0, directed=True)
+    return ChangingGraph((possible,), 1, chances, "after", index("arm", arm, possible.n_arms))
 
 
 def read_changing(path: str | Path) -> ChangingGraph:
@@ -201,6 +235,24 @@ def random_edges(n: int, p: float, period: int = 1, told: Told = "after") -> Cha
     return changing(full_information(n), period, check_probability("p", p), told)
 
 
+def misleading_edges(n: int, gap: float = 0.05, best: int | None = None) -> ChangingGraph:
+    """The graph of the world ``worlds.misleading_graph``, which hides how good arm ``best`` (default: the middle) is.
+
+    Arm i sees another arm j with probability ``1 - 2 gap``, drawn anew in each round; but the best arm is seen by all
+    if it loses, and else by each with probability ``(1 - 2 gap) / (1 + 2 gap)``. All arms see themselves.
+
+    >>> graph = misleading_edges(4, 0.1, best=0)
+    >>> len(graph.graph_of(1, hinge_loss=1.0).seen_by(0)), graph.chances[:, 1, 0].round(3).tolist()
+    (4, [0.667, 1.0])
+    """
+    n, gap = check_count("n", n), real("gap", gap, above=0, at_most=0.5, error=InvalidGraph)
+    arm = n // 2 if best is None else index("best", best, n)
+    chances = np.full((2, n, n), 1.0 - 2.0 * gap)
+    chances[:, :, arm] = [[(1.0 - 2.0 * gap) / (1.0 + 2.0 * gap)], [1.0]]
+    chances[:, np.arange(n), np.arange(n)] = 1.0
+    return loss_dependent(arm, chances[0], chances[1])
+
+
 def alternating_cliques(n: int, sizes: Sequence[int], period: int = 1, told: Told = "after") -> ChangingGraph:
     """Cliques of ``sizes[0]`` consecutive arms, after ``period`` rounds cliques of ``sizes[1]``, and so on for ever.
 
@@ -223,9 +275,7 @@ def _chances(graph: FeedbackGraph, probability: float | ArrayLike) -> NDArray[np
     given = numbers("probability", probability, InvalidGraph)
     if given.shape not in ((), (n_arms, n_arms)):
         raise InvalidGraph(f"probability has shape {given.shape}; expected a number or ({n_arms}, {n_arms})")
-    for place in np.argwhere(~((given >= 0.0) & (given <= 1.0)))[:1].tolist():
-        what = f"the probability that arm {place[0]} sees arm {place[1]}" if place else "probability"
-        raise InvalidGraph(f"{what} is {given[tuple(place)]:g}; expected 0 to 1")
+    _check_probabilities(given)
     chances = np.where(graph.adjacency(), given, 0.0)
     for i, j in np.argwhere(chances != chances.T)[:1].tolist() if not graph.is_directed else []:
         raise InvalidGraph(
@@ -235,3 +285,9 @@ def _chances(graph: FeedbackGraph, probability: float | ArrayLike) -> NDArray[np
     np.fill_diagonal(chances, graph.self_loops)
     chances.setflags(write=False)
     return chances
+
+
+def _check_probabilities(given: NDArray[np.float64]) -> None:
+    for place in np.argwhere(~((given >= 0.0) & (given <= 1.0)))[:1].tolist():
+        what = f"the probability that arm {place[0]} sees arm {place[1]}" if place else "probability"
+        raise InvalidGraph(f"{what} is {given[tuple(place)]:g}; expected 0 to 1")

@@ -37,8 +37,8 @@ COVER_FORMAT = "allworlds cover 1"
 def read_graph(path: str | Path, form: str = "auto") -> FeedbackGraph:
     """The graph in a file, in the format given by its suffix, or by ``form``, one of ``FORMATS``.
 
-    ``.graphml`` and ``.xml`` are GraphML, ``.graph`` and ``.metis`` are METIS, a ``.csv`` with more than two columns is
-    a matrix, and everything else is an edge list.
+    ``.graphml`` and ``.xml`` are GraphML, ``.graph`` and ``.metis`` are METIS, a ``.csv`` with more than two columns
+    or with two rows of two cells 0 or 1 is a matrix, and everything else is an edge list.
 
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp()) / "ads.txt"
@@ -277,10 +277,17 @@ def _from_matrix(name: str, lines: list[str]) -> FeedbackGraph:
 
 
 def _looks_like_a_matrix(lines: list[str]) -> bool:
-    """Whether the first line with content has no arrow and more than two cells, which no edge list has."""
-    texts = (line.partition("#")[0].strip() for line in lines)
-    first = next(filter(None, texts), "")
-    return ARROW not in first and len(_cells(first)) > 2
+    """Whether the first line with content has no arrow and more than two cells, which no edge list has.
+
+    Of two columns, two rows of 0 and 1 are a matrix, with a line of labels above them or without: an edge list of two
+    arms would say the same twice, or mix names and numbers.
+    """
+    texts = [text for text in (line.partition("#")[0].strip() for line in lines) if text]
+    if not texts or ARROW in texts[0] or len(_cells(texts[0])) != 2:
+        return bool(texts) and ARROW not in texts[0] and len(_cells(texts[0])) > 2
+    heading = len(texts) == 3 and not any(NUMBER.fullmatch(cell) for cell in _cells(texts[0]))
+    rows = [_cells(text) for text in texts[heading:]]
+    return len(rows) == 2 and all(len(row) == 2 and set(row) <= {"0", "1"} for row in rows)
 
 
 def _cells(line: str) -> list[str]:

@@ -32,7 +32,9 @@ class RoundGraphs(NamedTuple):
     """(m, N + 1) where the list of each arm starts in ``order``, for each of m graphs that take turns."""
     order: Ints
     chances: NDArray[np.float64]
-    """(N, N) the probability that arm i sees arm j in a round; empty unless edges are drawn."""
+    """(c, N, N) the probability that arm i sees arm j in a round, in each of c cases; empty unless edges are drawn."""
+    hinge: int
+    """The arm whose loss decides the case: 1 above one half, else 0; -1 if there is one case."""
     mutual: bool
     """Whether i sees j in a round exactly if j sees i."""
     weights: NDArray[np.float64]
@@ -45,6 +47,7 @@ def make_round_graphs(
     period: int = FOR_EVER,
     *,
     chances: NDArray[np.float64] | None = None,
+    hinge: int = -1,
     weights: NDArray[np.float64] | None = None,
     noise: float = 0.0,
 ) -> RoundGraphs:
@@ -55,8 +58,9 @@ def make_round_graphs(
         period,
         np.stack([starts + end for (starts, _), end in zip(lists, ends[:-1], strict=True)]),
         np.concatenate([order for _, order in lists]),
-        np.zeros((0, 0)) if chances is None else chances.copy(),  # writable: to Numba, read-only is another type
-        chances is not None and bool(np.array_equal(chances, chances.T)),
+        np.zeros((0, 0, 0)) if chances is None else chances.copy(),  # writable: to Numba, read-only is another type
+        hinge,
+        chances is not None and bool(np.array_equal(chances, chances.swapaxes(1, 2))),
         np.zeros((0, 0)) if weights is None else weights.copy(),
         noise,
     )
@@ -93,11 +97,14 @@ def is_new(graphs: RoundGraphs, round: int) -> bool:
 
 
 @lean_jit
-def write_graph(graphs: RoundGraphs, seed: int, round: int, seen: Visibility, observers: Visibility) -> None:
+def write_graph(
+    graphs: RoundGraphs, seed: int, round: int, hinge_loss: float, seen: Visibility, observers: Visibility
+) -> None:
     """Write the graph of a round: what each arm shows, and who shows it."""
     block = (round - 1) // graphs.period
     if graphs.chances.size > 0:
-        _draw_lists(graphs, seed, block, seen)
+        case = 1 if graphs.hinge >= 0 and hinge_loss > 0.5 else 0
+        _draw_lists(graphs.chances[case], graphs.mutual, seed, block, seen)
     else:
         _copy_lists(graphs.starts[block % graphs.starts.shape[0]], graphs.order, seen)
     _transpose(seen, observers)
@@ -113,15 +120,15 @@ def _copy_lists(starts: Ints, order: Ints, out: Visibility) -> None:
 
 
 @lean_jit
-def _draw_lists(graphs: RoundGraphs, seed: int, block: int, out: Visibility) -> None:
+def _draw_lists(chances: NDArray[np.float64], mutual: bool, seed: int, block: int, out: Visibility) -> None:
     """Arm i sees arm j if the uniform of the pair is below its chance; mutual pairs have one uniform for both ways."""
-    n_arms, end = graphs.chances.shape[0], 0
+    n_arms, end = chances.shape[0], 0
     for i in range(n_arms):
         out.starts[i] = end
         for j in range(n_arms):
-            chance = graphs.chances[i, j]
+            chance = chances[i, j]
             if chance > 0.0:
-                lane = j * n_arms + i if graphs.mutual and j < i else i * n_arms + j
+                lane = j * n_arms + i if mutual and j < i else i * n_arms + j
                 if chance >= 1.0 or uniform(seed, STREAM_EDGES, block, lane) < chance:
                     out.order[end] = j
                     end += 1

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from allworlds.foundation.checks import real, whole
 from allworlds.kernels.jit import lean_jit
 from allworlds.learners.barbar import EPOCH, LEFT, LENGTH, ROUND, estimate_gaps, published_budget
-from allworlds.learners.base import DividingLearner, Ticket
+from allworlds.learners.base import DividedTicket, DividingLearner, Ticket
 from allworlds.learners.dispatch import Visibility, register_kernels
 from allworlds.learners.exp3_ix import neighbourhood_masses
 from allworlds.learners.recipe import LearnerRecipe
@@ -67,16 +67,6 @@ class State(NamedTuple):
     """Who shows each arm."""
     budget: float
     """``lambda``."""
-
-
-class DividedTicket(NamedTuple):
-    """One choice, with all that its estimate needs."""
-
-    arm: int
-    probability: float
-    divisors: NDArray[np.float64]
-    """``P(i)`` of the arms that are seen, in their order."""
-    round: int
 
 
 @dataclass(frozen=True)

@@ -243,6 +243,16 @@ class CliqueLearner(Learner[StateT, TicketT]):
         return Visibility(self.cover.owner, self.cover.starts, self.cover.order)
 
 
+class DividedTicket(NamedTuple):
+    """One choice of a :class:`DividingLearner`, with all that its estimate needs."""
+
+    arm: int
+    probability: float
+    divisors: NDArray[np.float64]
+    """The probability of being seen, of each arm that is seen, in their order."""
+    round: int
+
+
 class DividingLearner(Learner[StateT, TicketT]):
     """A learner that divides each loss by a number noted when the arm was drawn, however late the loss arrives.
 

@@ -34,9 +34,9 @@ from allworlds.covers import CliqueCover, clique_cover
 from allworlds.foundation.checks import Ints, whole
 from allworlds.graphs import FeedbackGraph
 from allworlds.kernels.jit import lean_jit
-from allworlds.learners.base import DividingLearner, Ticket, fixed_graph
+from allworlds.learners.base import DividedTicket, DividingLearner, Ticket, fixed_graph
 from allworlds.learners.dispatch import Visibility, register_kernels
-from allworlds.learners.exp3_g import DividedTicket, chances_of_seen
+from allworlds.learners.exp3_g import chances_of_seen
 from allworlds.learners.recipe import LearnerRecipe
 from allworlds.learners.sampling import exponential_weights, pick
 

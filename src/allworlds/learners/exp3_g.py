@@ -38,7 +38,7 @@ from allworlds.covers import CliqueCover, clique_cover, greedy_domination
 from allworlds.foundation.checks import real, whole
 from allworlds.graphs import FeedbackGraph
 from allworlds.kernels.jit import lean_jit
-from allworlds.learners.base import DividingLearner, Ticket, fixed_graph
+from allworlds.learners.base import DividedTicket, DividingLearner, Ticket, fixed_graph
 from allworlds.learners.dispatch import Visibility, register_kernels
 from allworlds.learners.recipe import LearnerRecipe
 from allworlds.learners.sampling import exponential_weights, pick
@@ -80,16 +80,6 @@ class State(NamedTuple):
     explorers: NDArray[np.float64]
     """(N,) ``u``."""
     rates: Rates
-
-
-class DividedTicket(NamedTuple):
-    """One choice, with all that its estimate needs."""
-
-    arm: int
-    probability: float
-    divisors: NDArray[np.float64]
-    """``P_t(i)`` of the arms that are seen, in their order."""
-    round: int
 
 
 @dataclass(frozen=True, init=False)

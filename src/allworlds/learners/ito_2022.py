@@ -45,7 +45,7 @@ from allworlds.covers import independence_number
 from allworlds.foundation.checks import real, whole
 from allworlds.graphs import FeedbackGraph
 from allworlds.kernels.jit import lean_jit
-from allworlds.learners.base import DividingLearner, Ticket
+from allworlds.learners.base import DividedTicket, DividingLearner, Ticket
 from allworlds.learners.dispatch import Visibility, register_kernels
 from allworlds.learners.domination import fractional_domination
 from allworlds.learners.exp3_ix import neighbourhood_masses
@@ -89,16 +89,6 @@ class State(NamedTuple):
     observers: Visibility
     """Who shows each arm."""
     rates: Rates
-
-
-class DividedTicket(NamedTuple):
-    """One choice, with all that its estimate needs."""
-
-    arm: int
-    probability: float
-    divisors: NDArray[np.float64]
-    """``P_t(i)`` of the arms that are seen, in their order."""
-    round: int
 
 
 @dataclass(frozen=True, init=False)

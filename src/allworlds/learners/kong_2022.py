@@ -21,11 +21,15 @@ stochastic, and ``N^(2/3) |D|^(1/3) T^(2/3) sqrt(log(T / delta))`` against any o
 
 This is our reconstruction from notes on their algorithm, and their bounds are not claimed for it. As we have it,
 ``r(i)`` grows again after ``s_i``, like ``t^(1/6)``, so that even where losses are stochastic the switch comes in the
-end, some hundred times ``s_i`` rounds after the start; the paper's bound leaves no room for that, so its rule must
-differ somewhere. Three more things are ours. Where ``D_A`` is empty, what ``d_t`` lacks to one goes to ``A``. EXP3.G
-is the one for weakly observable graphs (Alon et al. 2015) with ``D`` for its dominating set and the rounds since the
-switch for its horizon. And ``D``, unless it is given, is found greedily, by the lowest number among equals.
-``failure`` is ``delta``; ``scale`` multiplies ``L``.
+end, some hundred times ``s_i`` rounds after the start; the paper's bound leaves no room for that. The radius itself is
+right for the rule as noted: after ``s_i`` arm ``i`` is seen with probability ``gamma_s u tau / s`` in round s, so the
+variance of ``H_i`` is up to ``|D| (t - s_i) / (gamma_t s_i t)``, and a smaller radius would switch by chance. It would
+stay bounded if dropped arms were played with probability ``gamma_tau u tau / t``, as in SAO (Bubeck and Slivkins
+2012). We keep the rule as noted, with this fault, since we cannot tell which of the two the paper means. Three more
+things are ours. Where ``D_A`` is empty, what ``d_t`` lacks to one goes to ``A``. EXP3.G is the one for weakly
+observable graphs (Alon et al. 2015) with ``D`` for its dominating set and the rounds since the switch for its horizon.
+And ``D``, unless it is given, is found greedily, by the lowest number among equals. ``failure`` is ``delta``;
+``scale`` multiplies ``L``.
 """
 
 from __future__ import annotations
@@ -37,10 +41,11 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from allworlds.covers.numbers import greedy_set
 from allworlds.foundation.checks import check_arms, integers, real
 from allworlds.foundation.errors import InvalidParameter
 from allworlds.kernels.jit import lean_jit
-from allworlds.learners.base import DividingLearner, Ticket
+from allworlds.learners.base import DividedTicket, DividingLearner, Ticket, fixed_graph
 from allworlds.learners.dispatch import Visibility, register_kernels
 from allworlds.learners.exp3_ix import neighbourhood_masses
 from allworlds.learners.recipe import LearnerRecipe
@@ -95,30 +100,6 @@ class State(NamedTuple):
     rates: Rates
 
 
-class DividedTicket(NamedTuple):
-    """One choice, with all that its estimate needs."""
-
-    arm: int
-    probability: float
-    divisors: NDArray[np.float64]
-    """``P_t(i)`` of the arms that are seen, in their order."""
-    round: int
-
-
-def greedy_dominating_set(shows: list[set[int]]) -> tuple[int, ...]:
-    """Arms that show all arms, sorted: one that shows the most new arms after another; all arms must be shown by one.
-
-    >>> greedy_dominating_set([{0, 1}, {0, 1, 2}, {1, 2}, {3}])
-    (1, 3)
-    """
-    missing, chosen = set(range(len(shows))), []
-    while missing:
-        best = max(range(len(shows)), key=lambda arm: (len(shows[arm] & missing), -arm))
-        chosen.append(best)
-        missing -= shows[best]
-    return tuple(sorted(chosen))
-
-
 @dataclass(frozen=True)
 class Kong2022(DividingLearner[State, DividedTicket]):
     """Elimination on general graphs; ``dominating`` are arms that together show all arms.
@@ -153,7 +134,9 @@ class Kong2022(DividingLearner[State, DividedTicket]):
         arms = integers("dominating", self.dominating)
         check_arms("dominating", arms, self.n_arms)
         shows = [set(self.observes(arm).tolist()) for arm in range(self.n_arms)]
-        chosen = tuple(sorted({int(arm) for arm in arms})) or greedy_dominating_set(shows)
+        chosen = tuple(sorted({int(arm) for arm in arms})) or tuple(
+            greedy_set(fixed_graph(self.graph).adjacency()).tolist()
+        )
         hidden = set(range(self.n_arms)).difference(*(shows[arm] for arm in chosen))
         if hidden:
             raise InvalidParameter(

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from allworlds.kernels.jit import lean_jit
-from allworlds.learners.base import DividingLearner, Ticket
+from allworlds.learners.base import DividedTicket, DividingLearner, Ticket
 from allworlds.learners.dispatch import Visibility, register_kernels
 from allworlds.learners.exp3_ix import neighbourhood_masses
 from allworlds.learners.recipe import LearnerRecipe
@@ -48,16 +48,6 @@ class State(NamedTuple):
     """``P_t(i)`` of the arms that the last drawn arm shows, in their order; room for the most."""
     visibility: Visibility
     observers: Visibility
-
-
-class DividedTicket(NamedTuple):
-    """One choice, with all that its estimate needs."""
-
-    arm: int
-    probability: float
-    divisors: NDArray[np.float64]
-    """``P_t(i)`` of the arms that are seen, in their order."""
-    round: int
 
 
 class TsallisINFGraph(DividingLearner[State, DividedTicket]):

@@ -30,6 +30,8 @@ THEORY_STYLES = {
     "proved": Style(GREY, (0, (6, 3)), 1.1),
     "so far": Style(OURS, (0, (4, 2)), 1.0),
     "limit": Style(GREY, (0, (1.2, 1.6)), 1.3),
+    "before": Style(GREY, (0, (5, 2, 1.2, 2)), 1.1),
+    "cliques": Style(GREY, (0, (5, 2, 1.2, 2)), 1.1),
 }
 
 

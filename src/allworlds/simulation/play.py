@@ -27,10 +27,10 @@ from allworlds.kernels.jit import lean_jit
 from allworlds.kernels.random import STREAM_LEARNER, as_seed, uniform_pair
 from allworlds.learners import Learner
 from allworlds.learners.dispatch import Visibility, draw, regraph, regret_bound, update, visibility, write_clique_masses
-from allworlds.simulation.python_loop import observers_in, python_loop, round_graphs_of
+from allworlds.simulation.python_loop import check_graphs, observers_in, python_loop, round_graphs_of
 from allworlds.simulation.trace import Record, Trace, as_trace, new_record, record_rounds, write_regret
 from allworlds.worlds import Reactive, World
-from allworlds.worlds.losses import RunTotals, WorldArrays, new_totals, play_round
+from allworlds.worlds.losses import RunTotals, WorldArrays, loss_in, new_totals, play_round
 
 OnFinish = Callable[[Trace], None]
 NO_ROUNDS = np.zeros(1, dtype=np.int64)
@@ -44,8 +44,9 @@ def play(learner: Any, world: World | Reactive, horizon: int, seed: int = 0) -> 
     ``losses`` are a dictionary, of the arms that ``learner.graph`` shows where it has one. If such a learner has a
     method ``start(seed)``, it is called first. The learner keeps what it has learnt.
 
-    The graph of the learner may change or be noisy. A plain class that wants to know a round's graph before it chooses
-    asks ``graph.graph_of(round, seed)``; after the choice, the keys of ``losses`` tell what was shown.
+    The learner's graph may change or be noisy. Where ``world.graph`` says which graph a round has, the learner must be
+    made for it. A plain class that needs a round's graph before it chooses asks ``graph.graph_of(round, seed)``;
+    after the choice, the keys of ``losses`` tell what was shown.
 
     >>> from allworlds.covers import clique_cover
     >>> from allworlds.graphs import disjoint_cliques
@@ -120,6 +121,7 @@ def _check_meeting(learner: Any, world: Any, horizon: int) -> None:
     n_arms = getattr(learner, "n_arms", getattr(getattr(learner, "graph", None), "n_arms", None))
     if n_arms is not None and n_arms != world.n_arms:
         raise InvalidParameter(f"the learner has {n_arms} arms and the world {world.n_arms}; they must agree")
+    check_graphs(learner, world)
     if isinstance(world, World) and world.longest is not None and horizon > world.longest:
         raise InvalidParameter(
             f"horizon is {horizon}, but {world.name!r} has {world.longest} recorded rounds; play at most those"
@@ -154,7 +156,8 @@ def run(
             write_clique_masses(state, record.masses[row])
         if graphs is not None:  # noqa: SIM102  # alone in its line: so the compiler can drop the branch
             if is_new(graphs, t):
-                write_graph(graphs, seed, t, seen, observers)
+                hinge_loss = loss_in(world, seed, t, graphs.hinge) if graphs.hinge >= 0 else 0.0
+                write_graph(graphs, seed, t, hinge_loss, seen, observers)
                 regraph(state)
         first, second = uniform_pair(seed, STREAM_LEARNER, t, 0)
         ticket = draw(state, first, second)

@@ -18,7 +18,7 @@ from allworlds.learners import Learner
 from allworlds.learners.dispatch import Visibility, draw, regraph, regret_bound, update, visibility, write_clique_masses
 from allworlds.simulation.trace import Trace, as_trace, new_record, write_regret
 from allworlds.worlds import Reactive, World
-from allworlds.worlds.losses import new_totals, play_round
+from allworlds.worlds.losses import loss_in, new_totals, play_round
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -26,7 +26,7 @@ Ints = NDArray[np.int64]
 
 def python_loop(learner: Any, world: World | Reactive, horizon: int, seed: int, rounds: Ints) -> Trace:
     """Play round by round; see :func:`allworlds.play`."""
-    player = _Compiled(learner, seed) if isinstance(learner, Learner) else _Plain(learner, world.n_arms, seed)
+    player = _Compiled(learner, seed) if isinstance(learner, Learner) else _Plain(learner, world, seed)
     stage = _Reactive(world, seed) if isinstance(world, Reactive) else _Pure(world, seed, horizon)
     record = new_record(rounds.size, player.n_cliques, world.n_arms)
     write_regret(stage.totals, record.rows[0])  # to compile it; player and stage have compiled their kernels
@@ -37,7 +37,8 @@ def python_loop(learner: Any, world: World | Reactive, horizon: int, seed: int, 
         if recorded:
             player.write_clique_masses(record.masses[row])
         stage.begin_round(t)
-        player.begin_round(t)
+        hinge = -1 if player.graphs is None else player.graphs.hinge
+        player.begin_round(t, stage.loss_in(t, hinge) if hinge >= 0 else 0.0)
         arm, seen = player.choose(t)
         losses = stage.play_round(t, arm, seen)
         if player.graphs is not None:
@@ -48,8 +49,7 @@ def python_loop(learner: Any, world: World | Reactive, horizon: int, seed: int, 
             write_regret(stage.totals, record.rows[row])
             record.bounds[row] = player.regret_bound()
             row += 1
-    name = getattr(world, "name", type(world).__name__)
-    return as_trace(player.title, name, seed, rounds, record, time.perf_counter() - started)
+    return as_trace(player.title, _name_of(world), seed, rounds, record, time.perf_counter() - started)
 
 
 def round_graphs_of(learner: Any) -> RoundGraphs | None:
@@ -58,6 +58,25 @@ def round_graphs_of(learner: Any) -> RoundGraphs | None:
     if not isinstance(graph, ChangingGraph | NoisyGraph) or getattr(learner, "shows", "neighbours") != "neighbours":
         return None
     return graph.round_graphs()
+
+
+def check_graphs(learner: Any, world: World | Reactive) -> None:
+    """Raise unless the learner is made for the graph that the world has, if it has one."""
+    theirs, mine = world.graph, getattr(learner, "graph", None)
+    if theirs is None and getattr(mine, "hinge", -1) >= 0:
+        raise InvalidParameter(
+            f"the graph of the learner depends on the losses of a world, and {_name_of(world)!r} has no graph; "
+            "expected a world that says which graph a round has; try world.with_graph(graph)"
+        )
+    if theirs is not None and theirs != mine and (mine is not None or isinstance(learner, Learner)):
+        raise InvalidParameter(
+            f"{_name_of(world)!r} says which graph a round has, and the learner was made for another; expected one "
+            "made for world.graph; try make_learner(name, world.graph)"
+        )
+
+
+def _name_of(world: World | Reactive) -> str:
+    return str(getattr(world, "name", type(world).__name__))
 
 
 def observers_in(state: Any) -> Visibility:
@@ -75,16 +94,16 @@ class _Compiled:
         self.ticket: Any = None
         self.graphs = round_graphs_of(learner)
         self.state = learner.init()
-        self.begin_round(1)  # call every kernel once, to compile it, on a state that is thrown away
+        self.begin_round(1, 0.0)  # call every kernel once, to compile it, on a state that is thrown away
         arm, seen = self.choose(1)
         self.observe(arm, seen, np.zeros(seen.size))
         self.write_clique_masses(np.empty(self.n_cliques))
         self.regret_bound()
         self.state = learner.init()
 
-    def begin_round(self, round: int) -> None:
+    def begin_round(self, round: int, hinge_loss: float) -> None:
         if self.graphs is not None and is_new(self.graphs, round):
-            write_graph(self.graphs, self.seed, round, visibility(self.state), observers_in(self.state))
+            write_graph(self.graphs, self.seed, round, hinge_loss, visibility(self.state), observers_in(self.state))
             regraph(self.state)
 
     def choose(self, round: int) -> tuple[int, Ints]:
@@ -108,7 +127,7 @@ class _Plain:
 
     n_cliques = 0
 
-    def __init__(self, learner: Any, n_arms: int, seed: int) -> None:
+    def __init__(self, learner: Any, world: World | Reactive, seed: int) -> None:
         able = all(callable(getattr(learner, verb, None)) for verb in ("choose", "observe"))
         if not able or isinstance(learner, type):
             what = f"the class {learner.__name__}" if isinstance(learner, type) else f"a {type(learner).__name__}"
@@ -116,17 +135,18 @@ class _Plain:
                 f"learner is {what}; expected a learner of allworlds, or an object with choose() -> arm and "
                 "observe(arm, losses)"
             )
-        self.learner, self.n_arms, self.seed = learner, n_arms, seed
-        self.graph = getattr(learner, "graph", None)
-        self.graphs = round_graphs_of(learner)
-        self.lists = blank_lists(n_arms if self.graphs is not None else 0)
+        self.learner, self.n_arms, self.seed = learner, world.n_arms, seed
+        graph = getattr(learner, "graph", None)
+        self.graph: Any = world.graph if graph is None else graph
+        self.graphs = round_graphs_of(learner if world.graph is None else world)
+        self.lists = blank_lists(self.n_arms if self.graphs is not None else 0)
         self.title = str(getattr(learner, "name", type(learner).__name__))
         if callable(getattr(learner, "start", None)):
             learner.start(seed)
 
-    def begin_round(self, round: int) -> None:
+    def begin_round(self, round: int, hinge_loss: float) -> None:
         if self.graphs is not None and is_new(self.graphs, round):
-            write_graph(self.graphs, self.seed, round, *self.lists)
+            write_graph(self.graphs, self.seed, round, hinge_loss, *self.lists)
 
     def choose(self, round: int) -> tuple[int, Ints]:
         arm = self.learner.choose()
@@ -161,6 +181,9 @@ class _Pure:
     def begin_round(self, round: int) -> None:
         pass
 
+    def loss_in(self, round: int, arm: int) -> float:
+        return float(loss_in(self.arrays, self.seed, round, arm))
+
     def play_round(self, round: int, arm: int, seen: Ints) -> Floats:
         losses = np.empty(seen.size)
         play_round(self.arrays, self.seed, round, arm, seen, losses, self.totals)
@@ -178,6 +201,9 @@ class _Reactive:
     def begin_round(self, round: int) -> None:
         """Ask for the losses before the learner chooses."""
         self.now = self._checked("losses", round, self.world.losses(round), np.arange(self.world.n_arms))
+
+    def loss_in(self, round: int, arm: int) -> float:
+        return float(self.now[arm])
 
     def play_round(self, round: int, arm: int, seen: Ints) -> Floats:
         self.totals.learner[:3] += self.now[arm]

@@ -10,6 +10,7 @@ from allworlds.worlds.adversarial import (
 )
 from allworlds.worlds.base import Reactive, World
 from allworlds.worlds.corrupted import corrupted
+from allworlds.worlds.misleading import misleading_graph
 from allworlds.worlds.phases import lock_in, phases
 from allworlds.worlds.poisoning import Poisoning
 from allworlds.worlds.recorded import recorded
@@ -25,6 +26,7 @@ __all__ = [
     "drifting",
     "lock_in",
     "loss_table",
+    "misleading_graph",
     "one_bad_arm",
     "one_good_arm",
     "phases",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from allworlds.foundation.checks import index, whole
 from allworlds.foundation.errors import InvalidParameter
+from allworlds.graphs import AnyGraph, ChangingGraph, FeedbackGraph, NoisyGraph
 from allworlds.kernels.random import as_seed
 from allworlds.worlds.losses import (
     ALTERNATING,
@@ -44,6 +45,8 @@ class World:
     """How much corruption the attack may spend; None without an attack."""
     stationary: bool = False
     """Whether the clean means never change, so that gaps are defined."""
+    graph: AnyGraph | None = field(default=None, repr=False)
+    """The graph of each round where the world says it; None where it is the learner's."""
 
     @property
     def n_arms(self) -> int:
@@ -64,6 +67,35 @@ class World:
     def longest(self) -> int | None:
         """The number of recorded rounds; None if the world has no last round."""
         return int(self.arrays.table.shape[0]) if self.arrays.kind == TABLE else None
+
+    def with_graph(self, graph: AnyGraph | None) -> World:
+        """The same losses in a world that says which graph a round has; learners must be made for that graph.
+
+        >>> from allworlds.graphs import random_edges
+        >>> from allworlds.worlds import stochastic
+        >>> world = stochastic([0.25, 0.5]).with_graph(random_edges(2, 0.5))
+        >>> world.graph_of(3, seed=1).n_edges
+        1
+        """
+        if graph is not None and not isinstance(graph, AnyGraph):
+            raise InvalidParameter(f"graph is a {type(graph).__name__}; expected a graph of allworlds.graphs, or None")
+        if graph is not None and graph.n_arms != self.n_arms:
+            raise InvalidParameter(
+                f"the graph has {graph.n_arms} arms; expected {self.n_arms}, as many as the world has"
+            )
+        return replace(self, graph=graph)
+
+    def graph_of(self, round: int, seed: int = 0, horizon: int | None = None) -> FeedbackGraph:
+        """The graph of one round of a run with this seed, for a world that says which graph a round has."""
+        if self.graph is None:
+            raise InvalidParameter(
+                f"{self.name!r} has no graph; expected a world with one; try world.with_graph(graph)"
+            )
+        if isinstance(self.graph, ChangingGraph):
+            hinge = self.graph.hinge
+            loss = self.loss(seed, round, hinge, horizon) if hinge >= 0 else None
+            return self.graph.graph_of(round, seed, hinge_loss=loss)
+        return self.graph.graph if isinstance(self.graph, NoisyGraph) else self.graph
 
     def for_run(self, seed: int, horizon: int) -> WorldArrays:
         """The arrays for one run: with the rounds of phases and attacks, and the arms that regret compares with."""
@@ -118,6 +150,8 @@ class Reactive(ABC):
     """
 
     n_arms: int
+    graph: AnyGraph | None = None
+    """The graph of each round if the world says it, as in :class:`World`."""
 
     def start(self, seed: int) -> None:  # noqa: B027  # may be left out
         """Begin a run."""

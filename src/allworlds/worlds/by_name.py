@@ -16,6 +16,7 @@ from allworlds.foundation.specs import Recipe, Registry, Spec, check_known
 from allworlds.worlds.adversarial import constrained_adversary, drifting, random_sequence, switching
 from allworlds.worlds.base import World
 from allworlds.worlds.corrupted import corrupted
+from allworlds.worlds.misleading import misleading_graph
 from allworlds.worlds.phases import lock_in, phases
 from allworlds.worlds.recorded import recorded
 from allworlds.worlds.stochastic import one_good_arm, stochastic
@@ -85,6 +86,10 @@ def _lock_in(n_arms: int, constant: list[int] | None = None, **options: Any) -> 
     if constant is None:
         return lock_in(n_arms, **options)
     return lock_in(n_arms, constant=constant, **options)  # type: ignore[arg-type]  # 0 and 1 are checked there
+
+
+def _misleading(n_arms: int, gap: float = 0.05, best: int | None = None) -> World:
+    return misleading_graph(n_arms, gap, best)
 
 
 def _recorded(n_arms: int, path: str) -> World:
@@ -182,6 +187,13 @@ WORLDS = Registry(
         "phases:lengths=0.5/0.5,levels=0.1/0.9",
         {"lengths": "numbers", "levels": "numbers", "constant": "integers"},
         ("lengths", "levels"),
+    ),
+    Recipe(
+        "misleading-graph",
+        _misleading,
+        "the graph shows the best arm rather when it loses; only on the graph misleading-edges",
+        "misleading-graph:gap=0.05",
+        {"gap": "number", "best": "integer"},
     ),
     Recipe(
         "recorded",

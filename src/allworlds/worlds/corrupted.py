@@ -95,7 +95,7 @@ def corrupted(
         victim=bait if how.on_decoy else world.best_arm,
         pace=period if how.pace is None else how.pace,
     )
-    return World(name or f"{world.name}, {attack} {budget:g}", arrays, budget, world.stationary)
+    return World(name or f"{world.name}, {attack} {budget:g}", arrays, budget, world.stationary, world.graph)
 
 
 def _worst_arm(world: World) -> int:

@@ -299,6 +299,13 @@ def strikes(world: WorldArrays, seed: int, budget: float, horizon: int) -> NDArr
 
 
 @lean_jit
+def loss_in(world: WorldArrays, seed: int, round: int, arm: int) -> float:
+    """The loss of one arm as a learner meets it."""
+    now = round_context(world, round, attack_in(world, round))
+    return tampered(now, arm, clean_loss(now, clean_mean(now, seed, arm), seed, arm))
+
+
+@lean_jit
 def play_round(
     world: WorldArrays,
     seed: int,
