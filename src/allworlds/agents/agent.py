@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from allworlds.agents.drawing import as_mask, as_shares, check_redrawn, restricted
 from allworlds.agents.files import as_path, read_file, write_file
 from allworlds.agents.kernels import bind
 from allworlds.agents.reports import Decision, Losses, ValueRange, reported_values
@@ -31,10 +32,11 @@ from allworlds.foundation.errors import AllWorldsError, InvalidParameter, Invali
 from allworlds.graphs import FeedbackGraph
 from allworlds.graphs.files import graph_from_data, graph_to_data
 from allworlds.graphs.inputs import Label
-from allworlds.kernels.random import as_seed
+from allworlds.kernels.random import STREAM_AGENT, as_seed, uniform_pair
 from allworlds.learners import Learner, TsallisShannon
 from allworlds.learners.base import CliqueLearner
 from allworlds.learners.by_name import BY_NAME
+from allworlds.learners.sampling import pick
 
 
 class Agent:
@@ -50,6 +52,8 @@ class Agent:
         Whether reported values are rewards, where more is better, instead of losses.
     low, high:
         The range of reported values; they are brought to [0, 1].
+    minimum_share:
+        The least probability of each arm, by arm (``{"control": 0.05}``) or one number for all.
 
     Examples
     --------
@@ -71,6 +75,7 @@ class Agent:
         reward: bool = False,
         low: float = 0.0,
         high: float = 1.0,
+        minimum_share: float | Mapping[Any, float] | None = None,
     ) -> None:
         if isinstance(learner, FeedbackGraph | CliqueCover):
             learner = TsallisShannon(learner)
@@ -85,6 +90,10 @@ class Agent:
         self._allowed = ValueRange(reward, low, high)
         self._seed = as_seed(seed)
         self._next_id = 1
+        self._shares = as_shares(minimum_share, self._graph)
+        if self._shares:
+            check_redrawn(learner, "minimum shares")
+        self._without_bound: str | None = "a minimum share is set" if self._shares else None
         self._pending: dict[int, tuple[Decision, Any]] = {}
         self._observed: dict[int | bytes, tuple[Label, ...]] = {}
         self._lock = threading.RLock()
@@ -94,6 +103,9 @@ class Agent:
         """Go on from a state."""
         self._state = state
         self._draw, self._learn = bind(self._learner, state, self._seed, self._allowed)
+        self._floors = np.zeros(self._graph.n_arms)
+        for arm, share in self._shares.items():
+            self._floors[self._graph.index_of(arm)] = share
 
     def __repr__(self) -> str:
         waiting = len(self._pending)
@@ -125,7 +137,13 @@ class Agent:
     def distribution(self) -> NDArray[np.float64]:
         """(N,) the probability of each arm in the next choice, in the order of the arms."""
         with self._lock:
-            return self._learner.distribution(self._state)
+            own = self._learner.distribution(self._state)
+            return restricted(own, None, self._floors) if self._shares else own
+
+    @property
+    def minimum_share(self) -> Mapping[Label, float]:
+        """The least probability of each arm that has one."""
+        return MappingProxyType(dict(self._shares))
 
     @property
     def regret_bound(self) -> float | None:
@@ -133,31 +151,54 @@ class Agent:
 
         Its expectation is at least the expected regret against every arm fixed beforehand, and it is usually far below
         the worst case. None where the learner has none, where an outcome was learnt after that of a later choice, and
-        where one is missing: whether a choice is reported might depend on the arm.
+        where one is missing: whether a choice is reported might depend on the arm. None also once a mask, a minimum
+        share or a change of the arms was used: the theorem is about draws from the learner's own distribution.
         """
         with self._lock:
+            if self._without_bound is not None:
+                return None
             oldest = min(self._pending, default=self._next_id)
             if self._learner.round(self._state) != oldest:  # one was voided, or is open though a later one was learnt
                 return None
             bound = self._learner.regret_bound(self._state)
             return None if bound is None else bound * (self._allowed.high - self._allowed.low)
 
-    def choose(self) -> Decision:
-        """Draw an arm. Nothing is learnt; the decision waits for its outcome."""
+    def choose(self, available: Iterable[Label] | None = None) -> Decision:
+        """Draw an arm, among ``available`` if given. Nothing is learnt; the decision waits for its outcome.
+
+        >>> from allworlds.graphs import disjoint_cliques
+        >>> decision = Agent(disjoint_cliques(2, 2), seed=7).choose(available=[1, 2])
+        >>> decision.arm, decision.probability, decision.available
+        (2, 0.5, (1, 2))
+        """
         with self._lock:
             number = self._next_id
-            ticket = self._draw(number)
-            decision = self._as_decision(number, ticket)
+            if available is None and not self._shares:
+                mask, ticket = None, self._draw(number)
+            else:
+                mask, ticket = self._draw_restricted(number, available)
+            decision = self._as_decision(number, ticket, mask)
             self._pending[number] = (decision, ticket)
             self._next_id = number + 1
             return decision
+
+    def _draw_restricted(self, number: int, available: Iterable[Label] | None) -> tuple[NDArray[np.int64] | None, Any]:
+        """Draw with a mask or with minimum shares: the mask, and the ticket under the distribution really used."""
+        mask = None
+        if available is not None:
+            check_redrawn(self._learner, "a mask of available arms")
+            mask = as_mask(available, self._graph)
+            self._without_bound = self._without_bound or f"decision {number} was made with a mask of available arms"
+        used = restricted(self._learner.distribution(self._state), mask, self._floors)
+        arm = int(pick(used, uniform_pair(self._seed, STREAM_AGENT, number, 0)[0]))
+        return mask, self._learner.ticket_from(self._state, arm, used)
 
     def observe(self, decision: Decision | int, losses: Losses) -> None:
         """Learn the outcome of a decision (or of its id).
 
         ``losses`` is a mapping from each arm of ``decision.observes`` to its loss, or a sequence in that order, or,
-        where only one arm is observed, its loss alone. Losses of further neighbours of the chosen arm are checked
-        and not used. If anything is wrong, an error says what, and nothing has changed.
+        where only one arm is observed, its loss alone. A mapping may leave out arms that were not available: they are
+        taken to have lost what the chosen arm lost. Losses of further neighbours are checked and not used. If anything is wrong, an error says what, and nothing has changed.
         """
         with self._lock:
             kept, ticket = self._waiting(decision)
@@ -221,27 +262,38 @@ class Agent:
             "low": allowed.low,
             "high": allowed.high,
             "pending": [[id, [_plain(value) for value in ticket]] for id, (_, ticket) in self._pending.items()],
+            "masks": {str(id): list(d.available) for id, (d, _) in self._pending.items() if d.available is not None},
+            "minimum_share": [[arm, share] for arm, share in self._shares.items()],
+            "without_bound": self._without_bound,
         }
 
     @classmethod
     def _from_memory(cls, learner: Learner, data: dict[str, Any]) -> Agent:
-        """The inverse of :meth:`_memory`."""
-        agent = cls(learner, data["seed"], reward=data["reward"], low=data["low"], high=data["high"])
+        """The inverse of :meth:`_memory`; a file may be from before masks and shares."""
+        allowed = {"reward": data["reward"], "low": data["low"], "high": data["high"]}
+        agent = cls(learner, data["seed"], **allowed, minimum_share=dict(data.get("minimum_share", [])))
         agent._start(learner.unpack({name: np.asarray(array) for name, array in data["state"].items()}))
         agent._next_id = whole("next_id", data["next_id"], error=InvalidState)
+        agent._without_bound = data.get("without_bound", agent._without_bound)
+        masks = data.get("masks", {})
         for id, fields in data["pending"]:
             ticket = learner.ticket(fields)
             if not 1 <= whole("a decision's id", id, error=InvalidState) < agent._next_id:
                 raise InvalidState(f"decision {id} is pending, but the next id is {agent._next_id}")
-            agent._pending[id] = (agent._as_decision(id, ticket), ticket)
+            mask = as_mask(masks[str(id)], agent._graph) if str(id) in masks else None
+            agent._pending[id] = (agent._as_decision(id, ticket, mask), ticket)
         return agent
 
-    def _as_decision(self, number: int, ticket: Any) -> Decision:
+    def _as_decision(self, number: int, ticket: Any, mask: NDArray[np.int64] | None = None) -> Decision:
         """The ticket as the user sees it: labels for arms, where there are any."""
         arm, labels = ticket.arm, self._graph.labels
         observes = self._observed.get(arm) or self._observes(arm)
         label = arm if labels is None else labels[arm]
-        return Decision(number, label, ticket.probability, ticket.round, observes, self._learner.details(ticket))
+        details = self._learner.details(ticket)
+        if mask is None:
+            return Decision(number, label, ticket.probability, ticket.round, observes, details)
+        available = tuple(mask.tolist() if labels is None else [labels[i] for i in mask.tolist()])
+        return Decision(number, label, ticket.probability, ticket.round, observes, details, available)
 
     def _observes(self, arm: int) -> tuple[Label, ...]:
         """``learner.observes(arm)`` in the user's words, kept by arm; equal sets share one tuple."""

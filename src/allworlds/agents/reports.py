@@ -36,6 +36,9 @@ class Decision:
     details: Mapping[str, float] = field(default_factory=dict, hash=False)
     """What else this learner says is worth logging, such as the ``clique_probability`` of Tsallis-Shannon."""
 
+    available: tuple[Label, ...] | None = None
+    """The arms that it was chosen among; None where all were available."""
+
     def is_same(self, other: Decision) -> bool:
         """Whether both are one decision of one agent; probabilities may be NaN, which equals nothing."""
         mine = self.id, self.arm, self.round, self.observes
@@ -78,6 +81,10 @@ def reported_values(
         values = as_numbers(losses)
     elif isinstance(losses, Mapping):
         missing = [arm for arm in observes if arm not in losses]
+        if missing and decision.available is not None and decision.arm in losses:
+            asleep = set(missing).difference(decision.available)
+            losses = dict.fromkeys(asleep, losses[decision.arm]) | dict(losses)
+            missing = [arm for arm in missing if arm not in asleep]
         if missing:
             raise InvalidLosses(
                 f"the loss of arm {missing[0]!r} is missing; decision {decision.id} needs those of {few(observes)}"

@@ -76,6 +76,8 @@ class Learner(ABC, Generic[StateT, TicketT]):
     """The fields of the state that change: what is saved of it."""
     scratch: ClassVar[tuple[str, ...]] = ()
     """The fields of the state in which nothing lasts: room that kernels compute in."""
+    redrawn: ClassVar[bool] = False
+    """Whether an agent may draw from another distribution, as masks and minimum shares ask: see ``ticket_from``."""
     logged: ClassVar[tuple[str, ...]] = ()
     """The fields of a ticket that are worth logging beside its arm, probability and round."""
 
@@ -137,6 +139,14 @@ class Learner(ABC, Generic[StateT, TicketT]):
     def draw(self, state: StateT, first: float, second: float) -> TicketT:
         """Choose an arm by two uniforms in [0, 1); return its ticket and change nothing."""
         return self.keep(state, dispatch.draw(state, first, second))
+
+    def ticket_from(self, state: StateT, arm: int, distribution: NDArray[np.float64]) -> TicketT:
+        """The ticket of an arm that was drawn from ``distribution`` (N,) instead of the learner's own.
+
+        All that the estimate divides by is computed from ``distribution``. Only for learners that are ``redrawn``.
+        """
+        ticket: TicketT = self.ticket_class(arm, float(distribution[arm]), self.round(state))
+        return ticket
 
     def update(self, state: StateT, ticket: TicketT, losses: NDArray[np.float64]) -> None:
         """Learn the losses, in [0, 1], of the arms that ``ticket.arm`` observes; kernels do not check their number."""
@@ -260,6 +270,19 @@ class DividingLearner(Learner[StateT, TicketT]):
         divisors = state.divisors[: self.observes(drawn.arm).size].copy()  # type: ignore[attr-defined]
         ticket: TicketT = self.ticket_class(drawn[0], drawn[1], divisors, *drawn[2:])
         return ticket
+
+    def ticket_from(self, state: StateT, arm: int, distribution: NDArray[np.float64]) -> TicketT:
+        """The ticket whose divisors are the probabilities under ``distribution`` that each arm is seen."""
+        ticket: TicketT = self.ticket_class(
+            arm, float(distribution[arm]), self.chances_under(distribution, arm), self.round(state)
+        )
+        return ticket
+
+    def chances_under(self, distribution: NDArray[np.float64], arm: int) -> NDArray[np.float64]:
+        """The probability that each arm which ``arm`` shows is seen, if the choice follows ``distribution``."""
+        where, starts, order = self.observers
+        lists = (order[starts[where[i]] : starts[where[i] + 1]] for i in self.observes(arm))
+        return np.array([float(distribution[shown_by].sum()) for shown_by in lists])
 
     def recall(self, state: StateT, ticket: Any) -> Any:
         """Put the divisors back."""

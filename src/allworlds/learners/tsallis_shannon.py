@@ -131,6 +131,7 @@ class TsallisShannon(CliqueLearner[State, Ticket]):
     """
 
     name: ClassVar[str] = "tsallis-shannon"
+    redrawn: ClassVar[bool] = True
     ticket_class: ClassVar[type] = Ticket
     scratch: ClassVar[tuple[str, ...]] = ("work", "sums")
     logged: ClassVar[tuple[str, ...]] = ("clique", "clique_probability", "baseline", "damping")
@@ -261,6 +262,13 @@ class TsallisShannon(CliqueLearner[State, Ticket]):
         state.ledger[:] = arrays["ledger"]
         restore(state, arrays["temperature"], arrays["reference"], arrays["last_free"])
         return state
+
+    def ticket_from(self, state: State, arm: int, distribution: NDArray[np.float64]) -> Ticket:
+        """The ticket whose ``clique_probability`` is that of the clique under ``distribution``."""
+        clock, clique = state.clock, int(self.cover.owner[arm])
+        baseline = float(clock[MEAN]) if state.rates.uses_baseline else 0.0
+        mass = min(1.0, float(distribution[self.cover.cliques[clique]].sum()))
+        return Ticket(arm, float(distribution[arm]), clique, mass, baseline, float(clock[DAMPING]), self.round(state))
 
     def check_ticket(self, ticket: Ticket) -> None:
         """Raise InvalidState unless arm and clique belong together and the numbers are possible."""
