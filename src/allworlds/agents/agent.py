@@ -11,6 +11,7 @@ for bit.
 
 from __future__ import annotations
 
+import copy
 import math
 import threading
 from collections.abc import Iterable, Mapping
@@ -21,9 +22,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from allworlds.agents.arms import (
+    Carried,
+    as_carried,
+    carry,
+    check_movable,
+    cover_with_arm,
+    cover_without_arm,
+    late_outcome,
+    names_of,
+    place_for,
+    starting_losses,
+    with_arm,
+    without_arm,
+)
 from allworlds.agents.drawing import as_mask, as_shares, check_redrawn, restricted
 from allworlds.agents.files import as_path, read_file, write_file
-from allworlds.agents.kernels import bind
+from allworlds.agents.kernels import bind, scale_losses
 from allworlds.agents.reports import Decision, Losses, ValueRange, reported_values
 from allworlds.covers import CliqueCover
 from allworlds.covers.cover import cover_from_data, cover_to_data
@@ -94,6 +109,7 @@ class Agent:
         if self._shares:
             check_redrawn(learner, "minimum shares")
         self._without_bound: str | None = "a minimum share is set" if self._shares else None
+        self._history: list[dict[str, Any]] = []
         self._pending: dict[int, tuple[Decision, Any]] = {}
         self._observed: dict[int | bytes, tuple[Label, ...]] = {}
         self._lock = threading.RLock()
@@ -198,15 +214,103 @@ class Agent:
 
         ``losses`` is a mapping from each arm of ``decision.observes`` to its loss, or a sequence in that order, or,
         where only one arm is observed, its loss alone. A mapping may leave out arms that were not available: they are
-        taken to have lost what the chosen arm lost. Losses of further neighbours are checked and not used. If anything is wrong, an error says what, and nothing has changed.
+        taken to have lost what the chosen arm lost. Losses of further neighbours are checked and not used. If anything
+        is wrong, an error says what, and nothing has changed.
         """
         with self._lock:
             kept, ticket = self._waiting(decision)
-            values = reported_values(kept, losses, self._graph, self._allowed)
-            wrong = self._learn(ticket, values)
+            carried = isinstance(ticket, Carried)
+            values = reported_values(kept, losses, None if carried else self._graph, self._allowed)
+            wrong = self._learn_carried(ticket, values) if carried else self._learn(ticket, values)
             if wrong >= 0:
                 raise self._allowed.complain(kept.observes[wrong], values[wrong])
             del self._pending[kept.id]
+
+    def _learn_carried(self, ticket: Carried, values: NDArray[np.float64]) -> int:
+        """Learn the outcome of a decision that is older than the arms; the place of a value out of range, or -1."""
+        scaled, allowed = values.copy(), self._allowed
+        wrong = int(scale_losses(scaled, scaled.size, allowed.low, allowed.high, allowed.reward))
+        if wrong < 0:
+            self._start(late_outcome(self._learner, self._state, ticket, scaled))
+        return wrong
+
+    @property
+    def arms(self) -> tuple[Label, ...]:
+        """The arms, by label or number, in the order of ``distribution``."""
+        return names_of(self._graph)
+
+    @property
+    def history(self) -> tuple[Mapping[str, Any], ...]:
+        """The changes of the arms, oldest first: what was done, before which decision and in which round."""
+        with self._lock:
+            return tuple(MappingProxyType(event) for event in self._history)
+
+    def add_arm(self, label: Label, neighbours: Iterable[Label] = ()) -> None:
+        """Add an arm, which sees its neighbours and is seen by them; decisions may be open.
+
+        One that sees a whole clique joins it and starts at the clique's mean estimate; another forms a clique of its
+        own and starts at the mean over all arms (both weighted by the probabilities of the next choice).
+
+        >>> from allworlds.graphs import disjoint_cliques
+        >>> agent = Agent(disjoint_cliques(2, 2), seed=7)
+        >>> agent.add_arm("new", neighbours=[0, 1])
+        >>> agent.arms, agent.learner.n_cliques
+        ((0, 1, 2, 3, 'new'), 2)
+        """
+        with self._lock:
+            check_movable(self._learner)
+            graph, numbers = with_arm(self._graph, label, neighbours)
+            where: FeedbackGraph | CliqueCover = graph
+            if isinstance(self._learner, CliqueLearner):
+                where = cover_with_arm(self._learner.cover, graph, numbers)
+            listed = [self.arms[i] for i in numbers]
+            self._move(where, {"event": "add_arm", "arm": names_of(graph)[-1], "neighbours": listed})
+
+    def retire_arm(self, label: Label) -> None:
+        """Take an arm away: it is never drawn again, and the outcomes of its open decisions are still accepted."""
+        with self._lock:
+            check_movable(self._learner)
+            arm = self._graph.index_of(label)
+            graph = without_arm(self._graph, arm)
+            where: FeedbackGraph | CliqueCover = graph
+            if isinstance(self._learner, CliqueLearner):
+                where = cover_without_arm(self._learner.cover, graph, arm)
+            self._move(where, {"event": "retire_arm", "arm": self.arms[arm]})
+
+    def update_graph(self, graph: FeedbackGraph | CliqueCover) -> None:
+        """Go on with another graph, whose cover is computed unless it is given; arms are known by their labels.
+
+        What was learnt of an arm is kept. An arm that is not in the new graph is retired, a new one starts as with
+        :meth:`add_arm`.
+        """
+        if not isinstance(graph, FeedbackGraph | CliqueCover):
+            raise InvalidParameter(f"graph is a {type(graph).__name__}; expected a FeedbackGraph or a CliqueCover")
+        with self._lock:
+            check_movable(self._learner)
+            where = place_for(self._learner, graph)
+            names = names_of(where.graph if isinstance(where, CliqueCover) else where)
+            added, gone = [a for a in names if a not in self.arms], [a for a in self.arms if a not in names]
+            self._move(where, {"event": "update_graph", "added": added, "retired": gone})
+
+    def _move(self, where: FeedbackGraph | CliqueCover, event: dict[str, Any]) -> None:
+        """Go on with other arms; nothing has changed if this raises."""
+        names = names_of(where.graph if isinstance(where, CliqueCover) else where)
+        retired = {arm for past in self._history for arm in past.get("retired", [past.get("arm")])}
+        again = [arm for arm in names if arm in retired and arm not in self.arms]
+        if again:
+            raise InvalidParameter(f"arm {again[0]!r} was retired; expected another label for a new arm")
+        losses = starting_losses(self._learner, self._state, where)
+        learner, state = self._learner.moved(self._state, where, losses)
+        carried = {
+            id: (decision, ticket if isinstance(ticket, Carried) else carry(self._learner, ticket))
+            for id, (decision, ticket) in self._pending.items()
+        }
+        event |= {"decision": self._next_id, "round": self._learner.round(self._state)}
+        self._shares = {arm: share for arm, share in self._shares.items() if arm in names}
+        self._learner, self._graph, self._pending, self._observed = learner, learner.graph, carried, {}
+        self._history.append(event)
+        self._without_bound = self._without_bound or f"the arms changed before decision {self._next_id}"
+        self._start(state)
 
     def void(self, decision: Decision | int) -> None:
         """Forget a decision whose outcome nobody saw; it cannot be reported any more."""
@@ -261,7 +365,9 @@ class Agent:
             "reward": allowed.reward,
             "low": allowed.low,
             "high": allowed.high,
-            "pending": [[id, [_plain(value) for value in ticket]] for id, (_, ticket) in self._pending.items()],
+            "pending": [[id, [_plain(value) for value in t]] for id, (_, t) in self._pending.items()],
+            "carried": [id for id, (_, t) in self._pending.items() if isinstance(t, Carried)],
+            "history": copy.deepcopy(self._history),
             "masks": {str(id): list(d.available) for id, (d, _) in self._pending.items() if d.available is not None},
             "minimum_share": [[arm, share] for arm, share in self._shares.items()],
             "without_bound": self._without_bound,
@@ -275,13 +381,19 @@ class Agent:
         agent._start(learner.unpack({name: np.asarray(array) for name, array in data["state"].items()}))
         agent._next_id = whole("next_id", data["next_id"], error=InvalidState)
         agent._without_bound = data.get("without_bound", agent._without_bound)
-        masks = data.get("masks", {})
+        agent._history = [dict(event) for event in data.get("history", [])]
+        masks, carried = data.get("masks", {}), set(data.get("carried", []))
         for id, fields in data["pending"]:
-            ticket = learner.ticket(fields)
+            ticket = as_carried(fields) if id in carried else learner.ticket(fields)
             if not 1 <= whole("a decision's id", id, error=InvalidState) < agent._next_id:
                 raise InvalidState(f"decision {id} is pending, but the next id is {agent._next_id}")
-            mask = as_mask(masks[str(id)], agent._graph) if str(id) in masks else None
-            agent._pending[id] = (agent._as_decision(id, ticket, mask), ticket)
+            if id in carried:
+                mask = tuple(masks[str(id)]) if str(id) in masks else None
+                decision = Decision(id, *ticket[:4], dict(ticket.details), mask)
+            else:
+                seen = as_mask(masks[str(id)], agent._graph) if str(id) in masks else None
+                decision = agent._as_decision(id, ticket, seen)
+            agent._pending[id] = (decision, ticket)
         return agent
 
     def _as_decision(self, number: int, ticket: Any, mask: NDArray[np.int64] | None = None) -> Decision:

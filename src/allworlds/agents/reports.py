@@ -70,11 +70,11 @@ class ValueRange:
 
 
 def reported_values(
-    decision: Decision, losses: Losses, graph: FeedbackGraph, allowed: ValueRange
+    decision: Decision, losses: Losses, graph: FeedbackGraph | None, allowed: ValueRange
 ) -> NDArray[np.float64]:
     """The reported values in the order of ``decision.observes``, not yet checked against the range.
 
-    Raise InvalidLosses if one is missing, is not a number or is of an arm that the chosen one does not see.
+    ``graph`` is None where the decision is older than the arms of today. Raise InvalidLosses if one is missing, is not a number or is of an arm that the chosen one does not see.
     """
     observes = decision.observes
     if isinstance(losses, list | tuple | np.ndarray):  # the common forms first: checks of abstract classes are slow
@@ -89,7 +89,12 @@ def reported_values(
             raise InvalidLosses(
                 f"the loss of arm {missing[0]!r} is missing; decision {decision.id} needs those of {few(observes)}"
             )
-        if len(losses) > len(observes):
+        if len(losses) > len(observes) and graph is None:
+            raise InvalidLosses(
+                f"losses has {len(losses)} arms, but decision {decision.id}, made before the arms changed, needs those "
+                f"of {few(observes)} alone"
+            )
+        if len(losses) > len(observes) and graph is not None:
             _check_others(decision, losses, graph, allowed)
         values = as_numbers([losses[arm] for arm in observes])
     else:

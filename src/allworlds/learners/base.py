@@ -78,6 +78,8 @@ class Learner(ABC, Generic[StateT, TicketT]):
     """The fields of the state in which nothing lasts: room that kernels compute in."""
     redrawn: ClassVar[bool] = False
     """Whether an agent may draw from another distribution, as masks and minimum shares ask: see ``ticket_from``."""
+    movable: ClassVar[bool] = False
+    """Whether it can go on with other arms: see ``moved``. Its state is ``cumulative_losses`` and ``clock``."""
     logged: ClassVar[tuple[str, ...]] = ()
     """The fields of a ticket that are worth logging beside its arm, probability and round."""
 
@@ -189,6 +191,27 @@ class Learner(ABC, Generic[StateT, TicketT]):
             place[...] = saved_array(arrays, name, place.shape)
         dispatch.resolve(state)
         return state
+
+    def estimates(self, state: StateT) -> NDArray[np.float64]:
+        """(N,) the cumulative loss estimates, in the order of the arms; only for learners that are ``movable``."""
+        estimates: NDArray[np.float64] = self.pack(state)["cumulative_losses"]
+        return estimates
+
+    def moved(self, state: StateT, where: FeedbackGraph | CliqueCover, losses: NDArray[np.float64]) -> tuple[Self, Any]:
+        """The learner on another graph or cover, and its state with these loss estimates in the same round."""
+        learner = type(self).from_settings(where, self.settings())
+        return learner, learner.unpack({"cumulative_losses": losses, "clock": self.pack(state)["clock"]})
+
+    def with_estimates(self, state: StateT, losses: NDArray[np.float64], incurred: float) -> StateT:
+        """The state one round later with these loss estimates; ``incurred`` is the loss of the chosen arm."""
+        clock = self.pack(state)["clock"]
+        clock[0] += 1.0
+        return self.unpack({"cumulative_losses": losses, "clock": clock})
+
+    def weights_of(self, ticket: Any) -> tuple[NDArray[np.float64], float]:
+        """What a ticket's estimate divides each observed loss by, and what it takes off before."""
+        divisors = getattr(ticket, "divisors", None)
+        return (np.array([ticket.probability]) if divisors is None else divisors.copy()), 0.0
 
     def ticket(self, values: list[Any]) -> TicketT:
         """A saved ticket, from the list of its fields; raise InvalidState unless a draw could have made it."""

@@ -105,6 +105,7 @@ class Exp3IX(DividingLearner[State, Ticket]):
 
     name: ClassVar[str] = "exp3-ix"
     redrawn: ClassVar[bool] = True
+    movable: ClassVar[bool] = True
     accepts: ClassVar[frozenset[str]] = frozenset({"directed", "changing", "uninformed"})
     ticket_class: ClassVar[type] = Ticket
     drawn_class: ClassVar[type] = Drawn
