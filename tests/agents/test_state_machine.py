@@ -140,7 +140,8 @@ class AgentMachine(RuleBasedStateMachine):
             (InvalidParameter, "no arm", lambda: agent.retire_arm("nobody")),
             (UnknownDecision, "made no decision", lambda: agent.observe(self.made + 1, [0.5])),
         ]
-        for decision in list(self.open.values())[:1]:
+        if self.open:
+            decision = min(self.open.values(), key=lambda d: d.id)
             high = dict.fromkeys(decision.observes, 2.0)
             calls.append((InvalidLosses, "expected a number from 0 to 1", lambda: agent.observe(decision, high)))
             calls.append((InvalidLosses, "is missing", lambda: agent.observe(decision, {})))

@@ -40,6 +40,8 @@ from allworlds.agents.drawing import as_mask, as_shares, check_redrawn, restrict
 from allworlds.agents.files import as_path, read_file, write_file
 from allworlds.agents.kernels import bind, scale_losses
 from allworlds.agents.reports import Decision, Losses, ValueRange, reported_values
+from allworlds.agents.summary import AgentReport, make_report
+from allworlds.agents.tally import Tally
 from allworlds.covers import CliqueCover
 from allworlds.covers.cover import cover_from_data, cover_to_data
 from allworlds.foundation.checks import is_whole, whole
@@ -110,6 +112,7 @@ class Agent:
             check_redrawn(learner, "minimum shares")
         self._without_bound: str | None = "a minimum share is set" if self._shares else None
         self._history: list[dict[str, Any]] = []
+        self._tally = Tally(self._graph.n_arms)
         self._pending: dict[int, tuple[Decision, Any]] = {}
         self._observed: dict[int | bytes, tuple[Label, ...]] = {}
         self._lock = threading.RLock()
@@ -191,10 +194,13 @@ class Agent:
             number = self._next_id
             if available is None and not self._shares:
                 mask, ticket = None, self._draw(number)
+                if number % self._tally.every == 0 and self._learner.exact_probability:
+                    self._tally.audit(ticket.arm, self._learner.distribution(self._state))
             else:
                 mask, ticket = self._draw_restricted(number, available)
             decision = self._as_decision(number, ticket, mask)
             self._pending[number] = (decision, ticket)
+            self._tally.drawn[ticket.arm] += 1.0
             self._next_id = number + 1
             return decision
 
@@ -207,6 +213,7 @@ class Agent:
             self._without_bound = self._without_bound or f"decision {number} was made with a mask of available arms"
         used = restricted(self._learner.distribution(self._state), mask, self._floors)
         arm = int(pick(used, uniform_pair(self._seed, STREAM_AGENT, number, 0)[0]))
+        self._tally.audit(arm, used)
         return mask, self._learner.ticket_from(self._state, arm, used)
 
     def observe(self, decision: Decision | int, losses: Losses) -> None:
@@ -224,6 +231,8 @@ class Agent:
             wrong = self._learn_carried(ticket, values) if carried else self._learn(ticket, values)
             if wrong >= 0:
                 raise self._allowed.complain(kept.observes[wrong], values[wrong])
+            if not carried:
+                self._tally.learn(self._learner.observes(ticket.arm), self._allowed.as_losses(values))
             del self._pending[kept.id]
 
     def _learn_carried(self, ticket: Carried, values: NDArray[np.float64]) -> int:
@@ -232,6 +241,9 @@ class Agent:
         wrong = int(scale_losses(scaled, scaled.size, allowed.low, allowed.high, allowed.reward))
         if wrong < 0:
             self._start(late_outcome(self._learner, self._state, ticket, scaled))
+            place = {arm: i for i, arm in enumerate(self.arms)}
+            left = [j for j, arm in enumerate(ticket.observes) if arm in place]
+            self._tally.learn([place[ticket.observes[j]] for j in left], scaled[left])
         return wrong
 
     @property
@@ -307,6 +319,7 @@ class Agent:
         }
         event |= {"decision": self._next_id, "round": self._learner.round(self._state)}
         self._shares = {arm: share for arm, share in self._shares.items() if arm in names}
+        self._tally = self._tally.moved(self.arms, names)
         self._learner, self._graph, self._pending, self._observed = learner, learner.graph, carried, {}
         self._history.append(event)
         self._without_bound = self._without_bound or f"the arms changed before decision {self._next_id}"
@@ -316,24 +329,29 @@ class Agent:
         """Forget a decision whose outcome nobody saw; it cannot be reported any more."""
         with self._lock:
             kept, _ = self._waiting(decision)
+            if kept.arm in self.arms:
+                self._tally.voided[self._graph.index_of(kept.arm)] += 1.0
             del self._pending[kept.id]
+
+    def report(self) -> AgentReport:
+        """Where the agent stands: print it, or take ``to_json()``; ``allworlds agent FILE`` does it for a saved one.
+
+        >>> from allworlds.graphs import disjoint_cliques
+        >>> agent = Agent(disjoint_cliques(1, 2), seed=7)
+        >>> agent.observe(agent.choose(), [0.25, 0.75])
+        >>> report = agent.report()
+        >>> report.best, report.arms[1].mean, report.mismatch
+        (0, 0.75, False)
+        """
+        with self._lock:
+            return make_report(self)
 
     def save(self, path: str | Path) -> None:
         """Write everything to a ``.json`` or ``.npz`` file, whole or not at all.
 
         Raise InvalidParameter if the learner's class is not in ``BY_NAME``: the file could not be loaded.
         """
-        learner = self._learner
-        if BY_NAME.get(learner.name) is not type(learner):
-            raise InvalidParameter(
-                f"learner is a {type(learner).__name__}; expected a class in allworlds.learners.by_name.BY_NAME, from "
-                "which Agent.load takes it; add it there under its name, or pickle the agent"
-            )
-        rule: dict[str, Any] = {"learner": learner.name, "settings": learner.settings()}
-        if isinstance(learner, CliqueLearner):
-            rule["cover"] = cover_to_data(learner.cover)
-        else:
-            rule["graph"] = graph_to_data(self._graph)
+        rule = rule_to_data(self._learner)
         with self._lock:
             write_file(as_path(path), rule | self._memory())
 
@@ -342,11 +360,7 @@ class Agent:
         """The agent as it was saved; it continues bit for bit. Earlier versions saved a cover for every learner."""
         data = read_file(as_path(path))
         try:
-            kind = BY_NAME.get(data["learner"])
-            if kind is None:
-                raise InvalidState(f"the learner is {data['learner']!r}; expected one of {sorted(BY_NAME)}")
-            graph = cover_from_data(data["cover"]) if "cover" in data else graph_from_data(data["graph"])
-            return cls._from_memory(kind.from_settings(graph, data["settings"]), data)
+            return cls._from_memory(learner_from_data(data), data)
         except (AllWorldsError, ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
             raise InvalidState(f"cannot restore the agent in {path}: {error}") from None
 
@@ -367,6 +381,7 @@ class Agent:
             "high": allowed.high,
             "pending": [[id, [_plain(value) for value in t]] for id, (_, t) in self._pending.items()],
             "carried": [id for id, (_, t) in self._pending.items() if isinstance(t, Carried)],
+            "tally": self._tally.pack(),
             "history": copy.deepcopy(self._history),
             "masks": {str(id): list(d.available) for id, (d, _) in self._pending.items() if d.available is not None},
             "minimum_share": [[arm, share] for arm, share in self._shares.items()],
@@ -381,6 +396,7 @@ class Agent:
         agent._start(learner.unpack({name: np.asarray(array) for name, array in data["state"].items()}))
         agent._next_id = whole("next_id", data["next_id"], error=InvalidState)
         agent._without_bound = data.get("without_bound", agent._without_bound)
+        agent._tally = Tally.unpack(data.get("tally"), learner.n_arms)
         agent._history = [dict(event) for event in data.get("history", [])]
         masks, carried = data.get("masks", {}), set(data.get("carried", []))
         for id, fields in data["pending"]:
@@ -438,3 +454,26 @@ class Agent:
 def _plain(value: Any) -> Any:
     """A ticket's field for a file: JSON has no NaN, which stands for a probability that is not known."""
     return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def rule_to_data(learner: Learner) -> dict[str, Any]:
+    """A learner with its graph or cover as plain data; raise InvalidParameter if its class is not in ``BY_NAME``."""
+    if BY_NAME.get(learner.name) is not type(learner):
+        raise InvalidParameter(
+            f"learner is a {type(learner).__name__}; expected a class in allworlds.learners.by_name.BY_NAME, from "
+            "which Agent.load takes it; add it there under its name, or pickle the agent"
+        )
+    rule: dict[str, Any] = {"learner": learner.name, "settings": learner.settings()}
+    if isinstance(learner, CliqueLearner):
+        return rule | {"cover": cover_to_data(learner.cover)}
+    return rule | {"graph": graph_to_data(learner.graph)}
+
+
+def learner_from_data(data: dict[str, Any]) -> Learner:
+    """The inverse of :func:`rule_to_data`."""
+    kind = BY_NAME.get(data["learner"])
+    if kind is None:
+        raise InvalidState(f"the learner is {data['learner']!r}; expected one of {sorted(BY_NAME)}")
+    graph = cover_from_data(data["cover"]) if "cover" in data else graph_from_data(data["graph"])
+    learner: Learner = kind.from_settings(graph, data["settings"])
+    return learner

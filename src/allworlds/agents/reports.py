@@ -60,6 +60,13 @@ class ValueRange:
         for name, clean in (("reward", flag("reward", self.reward)), ("low", low), ("high", high)):
             object.__setattr__(self, name, clean)
 
+    def as_losses(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Values in range as losses in [0, 1]."""
+        if self.low == 0.0 and self.high == 1.0 and not self.reward:
+            return values
+        scaled = (values - self.low) / (self.high - self.low)
+        return 1.0 - scaled if self.reward else scaled
+
     def complain(self, arm: Label, value: float) -> InvalidLosses:
         """The error for a value out of range."""
         what = "reward" if self.reward else "loss"
@@ -74,7 +81,8 @@ def reported_values(
 ) -> NDArray[np.float64]:
     """The reported values in the order of ``decision.observes``, not yet checked against the range.
 
-    ``graph`` is None where the decision is older than the arms of today. Raise InvalidLosses if one is missing, is not a number or is of an arm that the chosen one does not see.
+    ``graph`` is None where the decision is older than the arms of today. Raise InvalidLosses if one is missing, is not a
+    number or is of an arm that the chosen one does not see.
     """
     observes = decision.observes
     if isinstance(losses, list | tuple | np.ndarray):  # the common forms first: checks of abstract classes are slow
