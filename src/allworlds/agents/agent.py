@@ -232,7 +232,11 @@ class Agent:
             if wrong >= 0:
                 raise self._allowed.complain(kept.observes[wrong], values[wrong])
             if not carried:
-                self._tally.learn(self._learner.observes(ticket.arm), self._allowed.as_losses(values))
+                arms, shown = self._learner.observes(ticket.arm), self._allowed.as_losses(values)
+                if kept.available is not None and isinstance(losses, Mapping):  # what was left out was not seen
+                    told = [j for j, arm in enumerate(kept.observes) if arm in losses]
+                    arms, shown = arms[told], shown[told]
+                self._tally.learn(arms, shown)
             del self._pending[kept.id]
 
     def _learn_carried(self, ticket: Carried, values: NDArray[np.float64]) -> int:

@@ -81,8 +81,8 @@ def reported_values(
 ) -> NDArray[np.float64]:
     """The reported values in the order of ``decision.observes``, not yet checked against the range.
 
-    ``graph`` is None where the decision is older than the arms of today. Raise InvalidLosses if one is missing, is not a
-    number or is of an arm that the chosen one does not see.
+    ``graph`` is None where the decision is older than the arms of today. Raise InvalidLosses if one is missing, is not
+    a number or is of an arm that the chosen one does not see.
     """
     observes = decision.observes
     if isinstance(losses, list | tuple | np.ndarray):  # the common forms first: checks of abstract classes are slow

@@ -1,12 +1,12 @@
 """An agent's report: where it stands, what it knows, and whether its record is sound.
 
 **The interval of an arm's mean loss** is Hoeffding's, for all arms and all times at once: with ``n`` losses seen,
-``sqrt(log(2 N n (n + 1) / 0.05) / (2 n))`` either way. It holds at 95 % if each arm's losses come from one distribution;
-which of them are seen may depend on the past.
+``sqrt(log(2 N n (n + 1) / 0.05) / (2 n))`` either way. It holds at 95 % if each arm's losses come from one
+distribution; which of them are seen may depend on the past.
 
 **The test for mismatch** asks whether arms were drawn as often as the reported probabilities say. Over audited
-decisions the difference is a martingale; by Freedman's inequality with the variance ``V`` at hand, a difference of ``d``
-has probability at most ``2 exp(-d^2 / (2 (V + d / 3)))``, times the number of arms.
+decisions the difference is a martingale; by Freedman's inequality with the variance ``V`` at hand, a difference of
+``d`` has probability at most ``2 exp(-d^2 / (2 (V + d / 3)))``, times the number of arms.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Report on a saved agent, or on every segment of a saved fleet: text, JSON and a picture."""
+"""Report on a saved agent: text, JSON and a picture."""
 
 from __future__ import annotations
 
@@ -17,4 +17,5 @@ def report_agent(path: str | Path, out: Path | None = None) -> tuple[AgentReport
     report = Agent.load(path).report()
     if out is None:
         return report, []
-    return report, save(agent_figure(report), open_folder(out), "agent")
+    figure, folder = agent_figure(report), open_folder(out)
+    return report, [save(figure, folder / f"agent.{kind}") for kind in ("svg", "png", "pdf")]
