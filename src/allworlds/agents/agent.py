@@ -29,6 +29,7 @@ from allworlds.agents.arms import (
     check_movable,
     cover_with_arm,
     cover_without_arm,
+    graph_of,
     late_outcome,
     names_of,
     place_for,
@@ -324,7 +325,7 @@ class Agent:
         event |= {"decision": self._next_id, "round": self._learner.round(self._state)}
         self._shares = {arm: share for arm, share in self._shares.items() if arm in names}
         self._tally = self._tally.moved(self.arms, names)
-        self._learner, self._graph, self._pending, self._observed = learner, learner.graph, carried, {}
+        self._learner, self._graph, self._pending, self._observed = learner, graph_of(learner), carried, {}
         self._history.append(event)
         self._without_bound = self._without_bound or f"the arms changed before decision {self._next_id}"
         self._start(state)
@@ -409,7 +410,8 @@ class Agent:
                 raise InvalidState(f"decision {id} is pending, but the next id is {agent._next_id}")
             if id in carried:
                 mask = tuple(masks[str(id)]) if str(id) in masks else None
-                decision = Decision(id, *ticket[:4], dict(ticket.details), mask)
+                arm, likely, round, observes = ticket[:4]
+                decision = Decision(id, arm, likely, round, observes, dict(ticket.details), mask)
             else:
                 seen = as_mask(masks[str(id)], agent._graph) if str(id) in masks else None
                 decision = agent._as_decision(id, ticket, seen)
@@ -470,7 +472,7 @@ def rule_to_data(learner: Learner) -> dict[str, Any]:
     rule: dict[str, Any] = {"learner": learner.name, "settings": learner.settings()}
     if isinstance(learner, CliqueLearner):
         return rule | {"cover": cover_to_data(learner.cover)}
-    return rule | {"graph": graph_to_data(learner.graph)}
+    return rule | {"graph": graph_to_data(graph_of(learner))}
 
 
 def learner_from_data(data: dict[str, Any]) -> Learner:

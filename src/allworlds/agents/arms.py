@@ -131,7 +131,7 @@ def cover_without_arm(cover: CliqueCover, graph: FeedbackGraph, arm: int) -> Cli
 def starting_losses(old: Learner, state: Any, new: FeedbackGraph | CliqueCover) -> NDArray[np.float64]:
     """(N',) the estimate of each arm of ``new``: what was learnt, or for a new arm where it starts."""
     losses, p = old.estimates(state), old.distribution(state)
-    places = {name: i for i, name in enumerate(names_of(_graph(old)))}
+    places = {name: i for i, name in enumerate(names_of(graph_of(old)))}
     graph = new.graph if isinstance(new, CliqueCover) else new
     names = names_of(graph)
     known = [places.get(name, -1) for name in names]
@@ -149,7 +149,7 @@ def starting_losses(old: Learner, state: Any, new: FeedbackGraph | CliqueCover) 
 
 def carry(learner: Learner, ticket: Any) -> Carried:
     """The ticket of an open decision in words that survive a change of the arms."""
-    names = names_of(_graph(learner))
+    names = names_of(graph_of(learner))
     divisors, baseline = learner.weights_of(ticket)
     observes = tuple(names[i] for i in learner.observes(ticket.arm).tolist())
     return Carried(
@@ -166,7 +166,7 @@ def carry(learner: Learner, ticket: Any) -> Carried:
 def late_outcome(learner: Learner, state: Any, ticket: Carried, losses: NDArray[np.float64]) -> Any:
     """The state after the outcome of a decision that is older than the arms: losses in [0, 1], in its own order."""
     estimates = learner.estimates(state)
-    places = {name: i for i, name in enumerate(names_of(_graph(learner)))}
+    places = {name: i for i, name in enumerate(names_of(graph_of(learner)))}
     for name, loss, divisor in zip(ticket.observes, losses.tolist(), ticket.divisors, strict=True):
         if name in places:
             estimates[places[name]] += (loss - ticket.baseline) / divisor
@@ -187,11 +187,12 @@ def check_movable(learner: Learner) -> None:
 def place_for(learner: Learner, graph: FeedbackGraph | CliqueCover) -> FeedbackGraph | CliqueCover:
     """What the learner plays on: a cover, computed where only a graph is given, or the graph."""
     if isinstance(learner, CliqueLearner) and isinstance(graph, FeedbackGraph):
-        return type(learner)(graph).cover  # type: ignore[call-arg]
+        return type(learner)(graph).cover
     return graph.graph if isinstance(graph, CliqueCover) and not isinstance(learner, CliqueLearner) else graph
 
 
-def _graph(learner: Learner) -> FeedbackGraph:
+def graph_of(learner: Learner) -> FeedbackGraph:
+    """The graph of an agent's learner, which is fixed."""
     graph = learner.graph
-    assert isinstance(graph, FeedbackGraph)  # an agent's graph is fixed
+    assert isinstance(graph, FeedbackGraph)
     return graph

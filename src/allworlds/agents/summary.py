@@ -157,7 +157,7 @@ def make_report(agent: Agent) -> AgentReport:
             )
         counts = int(tally.drawn[i]), int(seen)
         missing = open_by_arm.get(name, 0), int(tally.voided[i])
-        shares = (None, None)
+        shares: tuple[float | None, float | None] = (None, None)
         if audited > 0.0:
             shares = float(tally.audited[i]) / audited, float(tally.expected[i]) / audited
         arms.append(ArmReport(name, float(p[i]), *counts, mean, low, high, *missing, *shares))
