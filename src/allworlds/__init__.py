@@ -23,6 +23,7 @@ _HOMES = {
     "Decision": "agents",
     "FTRLSolution": "ftrl",
     "FeedbackGraph": "graphs",
+    "Fleet": "agents",
     "Trace": "simulation",
     "TsallisShannon": "learners",
     "clique_cover": "covers",
@@ -45,7 +46,7 @@ __all__ = ["__version__", "errors", *sorted(_HOMES), *_ROOMS]
 
 if TYPE_CHECKING:
     from allworlds import covers, ftrl, graphs, learners, simulation, theory, worlds
-    from allworlds.agents import Agent, Decision
+    from allworlds.agents import Agent, Decision, Fleet
     from allworlds.covers import CliqueCover, clique_cover
     from allworlds.experiments import load_results
     from allworlds.foundation import errors

@@ -54,7 +54,8 @@ def learner_bits(agent):
 
 def everything(agent):
     """The learner's state, the open decisions, and the round: what a refused call must leave alone."""
-    return learner_bits(agent), dict(agent.pending), agent.round, agent.distribution.tobytes(), agent._next_id
+    kept = agent._next_id, list(agent.history), dict(agent.minimum_share), agent._without_bound, agent.learner.graph
+    return learner_bits(agent), dict(agent.pending), agent.round, agent.distribution.tobytes(), kept
 
 
 def refused(agent, error, sentence, call):

@@ -11,9 +11,10 @@ for bit.
 
 from __future__ import annotations
 
+import copy
 import math
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -21,9 +22,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from allworlds.agents.arms import (
+    Carried,
+    as_carried,
+    carry,
+    check_movable,
+    cover_with_arm,
+    cover_without_arm,
+    graph_of,
+    late_outcome,
+    names_of,
+    place_for,
+    starting_losses,
+    with_arm,
+    without_arm,
+)
+from allworlds.agents.drawing import as_mask, as_shares, check_redrawn, restricted
 from allworlds.agents.files import as_path, read_file, write_file
-from allworlds.agents.kernels import bind
+from allworlds.agents.kernels import bind, scale_losses
 from allworlds.agents.reports import Decision, Losses, ValueRange, reported_values
+from allworlds.agents.summary import AgentReport, make_report
+from allworlds.agents.tally import Tally
 from allworlds.covers import CliqueCover
 from allworlds.covers.cover import cover_from_data, cover_to_data
 from allworlds.foundation.checks import is_whole, whole
@@ -31,10 +50,11 @@ from allworlds.foundation.errors import AllWorldsError, InvalidParameter, Invali
 from allworlds.graphs import FeedbackGraph
 from allworlds.graphs.files import graph_from_data, graph_to_data
 from allworlds.graphs.inputs import Label
-from allworlds.kernels.random import as_seed
+from allworlds.kernels.random import STREAM_AGENT, as_seed, uniform_pair
 from allworlds.learners import Learner, TsallisShannon
 from allworlds.learners.base import CliqueLearner
 from allworlds.learners.by_name import BY_NAME
+from allworlds.learners.sampling import pick
 
 
 class Agent:
@@ -50,6 +70,8 @@ class Agent:
         Whether reported values are rewards, where more is better, instead of losses.
     low, high:
         The range of reported values; they are brought to [0, 1].
+    minimum_share:
+        The least probability of each arm, by arm (``{"control": 0.05}``) or one number for all.
 
     Examples
     --------
@@ -71,6 +93,7 @@ class Agent:
         reward: bool = False,
         low: float = 0.0,
         high: float = 1.0,
+        minimum_share: float | Mapping[Any, float] | None = None,
     ) -> None:
         if isinstance(learner, FeedbackGraph | CliqueCover):
             learner = TsallisShannon(learner)
@@ -85,6 +108,12 @@ class Agent:
         self._allowed = ValueRange(reward, low, high)
         self._seed = as_seed(seed)
         self._next_id = 1
+        self._shares = as_shares(minimum_share, self._graph)
+        if self._shares:
+            check_redrawn(learner, "minimum shares")
+        self._without_bound: str | None = "a minimum share is set" if self._shares else None
+        self._history: list[dict[str, Any]] = []
+        self._tally = Tally(self._graph.n_arms)
         self._pending: dict[int, tuple[Decision, Any]] = {}
         self._observed: dict[int | bytes, tuple[Label, ...]] = {}
         self._lock = threading.RLock()
@@ -94,6 +123,9 @@ class Agent:
         """Go on from a state."""
         self._state = state
         self._draw, self._learn = bind(self._learner, state, self._seed, self._allowed)
+        self._floors = np.zeros(self._graph.n_arms)
+        for arm, share in self._shares.items():
+            self._floors[self._graph.index_of(arm)] = share
 
     def __repr__(self) -> str:
         waiting = len(self._pending)
@@ -125,7 +157,13 @@ class Agent:
     def distribution(self) -> NDArray[np.float64]:
         """(N,) the probability of each arm in the next choice, in the order of the arms."""
         with self._lock:
-            return self._learner.distribution(self._state)
+            own = self._learner.distribution(self._state)
+            return restricted(own, None, self._floors) if self._shares else own
+
+    @property
+    def minimum_share(self) -> Mapping[Label, float]:
+        """The least probability of each arm that has one."""
+        return MappingProxyType(dict(self._shares))
 
     @property
     def regret_bound(self) -> float | None:
@@ -133,62 +171,192 @@ class Agent:
 
         Its expectation is at least the expected regret against every arm fixed beforehand, and it is usually far below
         the worst case. None where the learner has none, where an outcome was learnt after that of a later choice, and
-        where one is missing: whether a choice is reported might depend on the arm.
+        where one is missing: whether a choice is reported might depend on the arm. None also once a mask, a minimum
+        share or a change of the arms was used: the theorem is about draws from the learner's own distribution.
         """
         with self._lock:
+            if self._without_bound is not None:
+                return None
             oldest = min(self._pending, default=self._next_id)
             if self._learner.round(self._state) != oldest:  # one was voided, or is open though a later one was learnt
                 return None
             bound = self._learner.regret_bound(self._state)
             return None if bound is None else bound * (self._allowed.high - self._allowed.low)
 
-    def choose(self) -> Decision:
-        """Draw an arm. Nothing is learnt; the decision waits for its outcome."""
+    def choose(self, available: Iterable[Label] | None = None) -> Decision:
+        """Draw an arm, among ``available`` if given. Nothing is learnt; the decision waits for its outcome.
+
+        >>> from allworlds.graphs import disjoint_cliques
+        >>> decision = Agent(disjoint_cliques(2, 2), seed=7).choose(available=[1, 2])
+        >>> decision.arm, decision.probability, decision.available
+        (2, 0.5, (1, 2))
+        """
         with self._lock:
             number = self._next_id
-            ticket = self._draw(number)
-            decision = self._as_decision(number, ticket)
+            if available is None and not self._shares:
+                mask, ticket = None, self._draw(number)
+                if number % self._tally.every == 0 and self._learner.exact_probability:
+                    self._tally.audit(ticket.arm, self._learner.distribution(self._state))
+            else:
+                mask, ticket = self._draw_restricted(number, available)
+            decision = self._as_decision(number, ticket, mask)
             self._pending[number] = (decision, ticket)
+            self._tally.drawn[ticket.arm] += 1.0
             self._next_id = number + 1
             return decision
+
+    def _draw_restricted(self, number: int, available: Iterable[Label] | None) -> tuple[NDArray[np.int64] | None, Any]:
+        """Draw with a mask or with minimum shares: the mask, and the ticket under the distribution really used."""
+        mask = None
+        if available is not None:
+            check_redrawn(self._learner, "a mask of available arms")
+            mask = as_mask(available, self._graph)
+            self._without_bound = self._without_bound or f"decision {number} was made with a mask of available arms"
+        used = restricted(self._learner.distribution(self._state), mask, self._floors)
+        arm = int(pick(used, uniform_pair(self._seed, STREAM_AGENT, number, 0)[0]))
+        self._tally.audit(arm, used)
+        return mask, self._learner.ticket_from(self._state, arm, used)
 
     def observe(self, decision: Decision | int, losses: Losses) -> None:
         """Learn the outcome of a decision (or of its id).
 
         ``losses`` is a mapping from each arm of ``decision.observes`` to its loss, or a sequence in that order, or,
-        where only one arm is observed, its loss alone. Losses of further neighbours of the chosen arm are checked
-        and not used. If anything is wrong, an error says what, and nothing has changed.
+        where only one arm is observed, its loss alone. A mapping may leave out arms that were not available: they are
+        taken to have lost what the chosen arm lost. Losses of further neighbours are checked and not used. If anything
+        is wrong, an error says what, and nothing has changed.
         """
         with self._lock:
             kept, ticket = self._waiting(decision)
-            values = reported_values(kept, losses, self._graph, self._allowed)
-            wrong = self._learn(ticket, values)
+            carried = isinstance(ticket, Carried)
+            values = reported_values(kept, losses, None if carried else self._graph, self._allowed)
+            wrong = self._learn_carried(ticket, values) if carried else self._learn(ticket, values)
             if wrong >= 0:
                 raise self._allowed.complain(kept.observes[wrong], values[wrong])
+            if not carried:
+                arms, shown = self._learner.observes(ticket.arm), self._allowed.as_losses(values)
+                if kept.available is not None and isinstance(losses, Mapping):  # what was left out was not seen
+                    told = [j for j, arm in enumerate(kept.observes) if arm in losses]
+                    arms, shown = arms[told], shown[told]
+                self._tally.learn(arms, shown)
             del self._pending[kept.id]
+
+    def _learn_carried(self, ticket: Carried, values: NDArray[np.float64]) -> int:
+        """Learn the outcome of a decision that is older than the arms; the place of a value out of range, or -1."""
+        scaled, allowed = values.copy(), self._allowed
+        wrong = int(scale_losses(scaled, scaled.size, allowed.low, allowed.high, allowed.reward))
+        if wrong < 0:
+            self._start(late_outcome(self._learner, self._state, ticket, scaled))
+            place = {arm: i for i, arm in enumerate(self.arms)}
+            left = [j for j, arm in enumerate(ticket.observes) if arm in place]
+            self._tally.learn([place[ticket.observes[j]] for j in left], scaled[left])
+        return wrong
+
+    @property
+    def arms(self) -> tuple[Label, ...]:
+        """The arms, by label or number, in the order of ``distribution``."""
+        return names_of(self._graph)
+
+    @property
+    def history(self) -> tuple[Mapping[str, Any], ...]:
+        """The changes of the arms, oldest first: what was done, before which decision and in which round."""
+        with self._lock:
+            return tuple(MappingProxyType(event) for event in self._history)
+
+    def add_arm(self, label: Label, neighbours: Iterable[Label] = ()) -> None:
+        """Add an arm, which sees its neighbours and is seen by them; decisions may be open.
+
+        One that sees a whole clique joins it and starts at the clique's mean estimate; another forms a clique of its
+        own and starts at the mean over all arms (both weighted by the probabilities of the next choice).
+
+        >>> from allworlds.graphs import disjoint_cliques
+        >>> agent = Agent(disjoint_cliques(2, 2), seed=7)
+        >>> agent.add_arm("new", neighbours=[0, 1])
+        >>> agent.arms, agent.learner.n_cliques
+        ((0, 1, 2, 3, 'new'), 2)
+        """
+        with self._lock:
+            check_movable(self._learner)
+            graph, numbers = with_arm(self._graph, label, neighbours)
+            where: FeedbackGraph | CliqueCover = graph
+            if isinstance(self._learner, CliqueLearner):
+                where = cover_with_arm(self._learner.cover, graph, numbers)
+            listed = [self.arms[i] for i in numbers]
+            self._move(where, {"event": "add_arm", "arm": names_of(graph)[-1], "neighbours": listed})
+
+    def retire_arm(self, label: Label) -> None:
+        """Take an arm away: it is never drawn again, and the outcomes of its open decisions are still accepted."""
+        with self._lock:
+            check_movable(self._learner)
+            arm = self._graph.index_of(label)
+            graph = without_arm(self._graph, arm)
+            where: FeedbackGraph | CliqueCover = graph
+            if isinstance(self._learner, CliqueLearner):
+                where = cover_without_arm(self._learner.cover, graph, arm)
+            self._move(where, {"event": "retire_arm", "arm": self.arms[arm]})
+
+    def update_graph(self, graph: FeedbackGraph | CliqueCover) -> None:
+        """Go on with another graph, whose cover is computed unless it is given; arms are known by their labels.
+
+        What was learnt of an arm is kept. An arm that is not in the new graph is retired, a new one starts as with
+        :meth:`add_arm`.
+        """
+        if not isinstance(graph, FeedbackGraph | CliqueCover):
+            raise InvalidParameter(f"graph is a {type(graph).__name__}; expected a FeedbackGraph or a CliqueCover")
+        with self._lock:
+            check_movable(self._learner)
+            where = place_for(self._learner, graph)
+            names = names_of(where.graph if isinstance(where, CliqueCover) else where)
+            added, gone = [a for a in names if a not in self.arms], [a for a in self.arms if a not in names]
+            self._move(where, {"event": "update_graph", "added": added, "retired": gone})
+
+    def _move(self, where: FeedbackGraph | CliqueCover, event: dict[str, Any]) -> None:
+        """Go on with other arms; nothing has changed if this raises."""
+        names = names_of(where.graph if isinstance(where, CliqueCover) else where)
+        retired = {arm for past in self._history for arm in past.get("retired", [past.get("arm")])}
+        again = [arm for arm in names if arm in retired and arm not in self.arms]
+        if again:
+            raise InvalidParameter(f"arm {again[0]!r} was retired; expected another label for a new arm")
+        losses = starting_losses(self._learner, self._state, where)
+        learner, state = self._learner.moved(self._state, where, losses)
+        carried = {
+            id: (decision, ticket if isinstance(ticket, Carried) else carry(self._learner, ticket))
+            for id, (decision, ticket) in self._pending.items()
+        }
+        event |= {"decision": self._next_id, "round": self._learner.round(self._state)}
+        self._shares = {arm: share for arm, share in self._shares.items() if arm in names}
+        self._tally = self._tally.moved(self.arms, names)
+        self._learner, self._graph, self._pending, self._observed = learner, graph_of(learner), carried, {}
+        self._history.append(event)
+        self._without_bound = self._without_bound or f"the arms changed before decision {self._next_id}"
+        self._start(state)
 
     def void(self, decision: Decision | int) -> None:
         """Forget a decision whose outcome nobody saw; it cannot be reported any more."""
         with self._lock:
             kept, _ = self._waiting(decision)
+            if kept.arm in self.arms:
+                self._tally.voided[self._graph.index_of(kept.arm)] += 1.0
             del self._pending[kept.id]
+
+    def report(self) -> AgentReport:
+        """Where the agent stands: print it, or take ``to_json()``; ``allworlds agent FILE`` does it for a saved one.
+
+        >>> from allworlds.graphs import disjoint_cliques
+        >>> agent = Agent(disjoint_cliques(1, 2), seed=7)
+        >>> agent.observe(agent.choose(), [0.25, 0.75])
+        >>> report = agent.report()
+        >>> report.best, report.arms[1].mean, report.mismatch
+        (0, 0.75, False)
+        """
+        with self._lock:
+            return make_report(self)
 
     def save(self, path: str | Path) -> None:
         """Write everything to a ``.json`` or ``.npz`` file, whole or not at all.
 
         Raise InvalidParameter if the learner's class is not in ``BY_NAME``: the file could not be loaded.
         """
-        learner = self._learner
-        if BY_NAME.get(learner.name) is not type(learner):
-            raise InvalidParameter(
-                f"learner is a {type(learner).__name__}; expected a class in allworlds.learners.by_name.BY_NAME, from "
-                "which Agent.load takes it; add it there under its name, or pickle the agent"
-            )
-        rule: dict[str, Any] = {"learner": learner.name, "settings": learner.settings()}
-        if isinstance(learner, CliqueLearner):
-            rule["cover"] = cover_to_data(learner.cover)
-        else:
-            rule["graph"] = graph_to_data(self._graph)
+        rule = rule_to_data(self._learner)
         with self._lock:
             write_file(as_path(path), rule | self._memory())
 
@@ -197,11 +365,7 @@ class Agent:
         """The agent as it was saved; it continues bit for bit. Earlier versions saved a cover for every learner."""
         data = read_file(as_path(path))
         try:
-            kind = BY_NAME.get(data["learner"])
-            if kind is None:
-                raise InvalidState(f"the learner is {data['learner']!r}; expected one of {sorted(BY_NAME)}")
-            graph = cover_from_data(data["cover"]) if "cover" in data else graph_from_data(data["graph"])
-            return cls._from_memory(kind.from_settings(graph, data["settings"]), data)
+            return cls._from_memory(learner_from_data(data), data)
         except (AllWorldsError, ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
             raise InvalidState(f"cannot restore the agent in {path}: {error}") from None
 
@@ -220,28 +384,50 @@ class Agent:
             "reward": allowed.reward,
             "low": allowed.low,
             "high": allowed.high,
-            "pending": [[id, [_plain(value) for value in ticket]] for id, (_, ticket) in self._pending.items()],
+            "pending": [[id, [_plain(value) for value in t]] for id, (_, t) in self._pending.items()],
+            "carried": [id for id, (_, t) in self._pending.items() if isinstance(t, Carried)],
+            "tally": self._tally.pack(),
+            "history": copy.deepcopy(self._history),
+            "masks": {str(id): list(d.available) for id, (d, _) in self._pending.items() if d.available is not None},
+            "minimum_share": [[arm, share] for arm, share in self._shares.items()],
+            "without_bound": self._without_bound,
         }
 
     @classmethod
     def _from_memory(cls, learner: Learner, data: dict[str, Any]) -> Agent:
-        """The inverse of :meth:`_memory`."""
-        agent = cls(learner, data["seed"], reward=data["reward"], low=data["low"], high=data["high"])
+        """The inverse of :meth:`_memory`; a file may be from before masks and shares."""
+        allowed = {"reward": data["reward"], "low": data["low"], "high": data["high"]}
+        agent = cls(learner, data["seed"], **allowed, minimum_share=dict(data.get("minimum_share", [])))
         agent._start(learner.unpack({name: np.asarray(array) for name, array in data["state"].items()}))
         agent._next_id = whole("next_id", data["next_id"], error=InvalidState)
+        agent._without_bound = data.get("without_bound", agent._without_bound)
+        agent._tally = Tally.unpack(data.get("tally"), learner.n_arms)
+        agent._history = [dict(event) for event in data.get("history", [])]
+        masks, carried = data.get("masks", {}), set(data.get("carried", []))
         for id, fields in data["pending"]:
-            ticket = learner.ticket(fields)
+            ticket = as_carried(fields) if id in carried else learner.ticket(fields)
             if not 1 <= whole("a decision's id", id, error=InvalidState) < agent._next_id:
                 raise InvalidState(f"decision {id} is pending, but the next id is {agent._next_id}")
-            agent._pending[id] = (agent._as_decision(id, ticket), ticket)
+            if id in carried:
+                mask = tuple(masks[str(id)]) if str(id) in masks else None
+                arm, likely, round, observes = ticket[:4]
+                decision = Decision(id, arm, likely, round, observes, dict(ticket.details), mask)
+            else:
+                seen = as_mask(masks[str(id)], agent._graph) if str(id) in masks else None
+                decision = agent._as_decision(id, ticket, seen)
+            agent._pending[id] = (decision, ticket)
         return agent
 
-    def _as_decision(self, number: int, ticket: Any) -> Decision:
+    def _as_decision(self, number: int, ticket: Any, mask: NDArray[np.int64] | None = None) -> Decision:
         """The ticket as the user sees it: labels for arms, where there are any."""
         arm, labels = ticket.arm, self._graph.labels
         observes = self._observed.get(arm) or self._observes(arm)
         label = arm if labels is None else labels[arm]
-        return Decision(number, label, ticket.probability, ticket.round, observes, self._learner.details(ticket))
+        details = self._learner.details(ticket)
+        if mask is None:
+            return Decision(number, label, ticket.probability, ticket.round, observes, details)
+        available = tuple(mask.tolist() if labels is None else [labels[i] for i in mask.tolist()])
+        return Decision(number, label, ticket.probability, ticket.round, observes, details, available)
 
     def _observes(self, arm: int) -> tuple[Label, ...]:
         """``learner.observes(arm)`` in the user's words, kept by arm; equal sets share one tuple."""
@@ -274,3 +460,26 @@ class Agent:
 def _plain(value: Any) -> Any:
     """A ticket's field for a file: JSON has no NaN, which stands for a probability that is not known."""
     return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def rule_to_data(learner: Learner) -> dict[str, Any]:
+    """A learner with its graph or cover as plain data; raise InvalidParameter if its class is not in ``BY_NAME``."""
+    if BY_NAME.get(learner.name) is not type(learner):
+        raise InvalidParameter(
+            f"learner is a {type(learner).__name__}; expected a class in allworlds.learners.by_name.BY_NAME, from "
+            "which Agent.load takes it; add it there under its name, or pickle the agent"
+        )
+    rule: dict[str, Any] = {"learner": learner.name, "settings": learner.settings()}
+    if isinstance(learner, CliqueLearner):
+        return rule | {"cover": cover_to_data(learner.cover)}
+    return rule | {"graph": graph_to_data(graph_of(learner))}
+
+
+def learner_from_data(data: dict[str, Any]) -> Learner:
+    """The inverse of :func:`rule_to_data`."""
+    kind = BY_NAME.get(data["learner"])
+    if kind is None:
+        raise InvalidState(f"the learner is {data['learner']!r}; expected one of {sorted(BY_NAME)}")
+    graph = cover_from_data(data["cover"]) if "cover" in data else graph_from_data(data["graph"])
+    learner: Learner = kind.from_settings(graph, data["settings"])
+    return learner

@@ -33,7 +33,7 @@ def as_path(path: object) -> Path:
     return Path(path)
 
 
-def write_file(path: Path, data: dict[str, Any]) -> None:
+def write_file(path: Path, data: dict[str, Any], form: str = FORMAT) -> None:
     """Write ``data``, a tree of plain values and arrays."""
     arrays: dict[str, NDArray[Any]] = {}
 
@@ -43,7 +43,7 @@ def write_file(path: Path, data: dict[str, Any]) -> None:
         return {"array": name}
 
     text = json.dumps(data, default=np.ndarray.tolist if path.suffix == ".json" else set_aside, allow_nan=False)
-    header = {"format": FORMAT, "version": VERSION, "written_by": f"allworlds {__version__}"}
+    header = {"format": form, "version": VERSION, "written_by": f"allworlds {__version__}"}
     outer = header | {"sha256": _digest(text, arrays), "agent": json.loads(text)}
     content = (json.dumps(outer, allow_nan=False) + "\n").encode()
     if path.suffix == ".npz":
@@ -54,12 +54,12 @@ def write_file(path: Path, data: dict[str, Any]) -> None:
         write_atomic(path, content)
 
 
-def read_file(path: Path) -> dict[str, Any]:
+def read_file(path: Path, form: str = FORMAT) -> dict[str, Any]:
     """The tree that :func:`write_file` wrote, or an error that says what is wrong with the file."""
     with disk_errors(f"read {path}", error=InvalidState):
         content = path.read_bytes()
     try:
-        return _parse(content, path.suffix)
+        return _parse(content, path.suffix, form)
     except InvalidState as error:
         raise InvalidState(f"{path}: {error}") from None
     except Exception:  # a damaged archive can raise nearly anything before its checksum is reached
@@ -68,15 +68,16 @@ def read_file(path: Path) -> dict[str, Any]:
         ) from None
 
 
-def _parse(content: bytes, suffix: str) -> dict[str, Any]:
+def _parse(content: bytes, suffix: str, form: str) -> dict[str, Any]:
     arrays: dict[str, NDArray[Any]] = {}
     if suffix == ".npz":
         with np.load(io.BytesIO(content), allow_pickle=False) as file:
             arrays = dict(file)
         content = arrays.pop("header").tobytes()
     outer = json.loads(content)
-    if not isinstance(outer, dict) or outer.get("format") != FORMAT:
-        raise InvalidState("this is not a saved agent; agent.save writes one")
+    if not isinstance(outer, dict) or outer.get("format") != form:
+        kind = form.split()[-1]
+        raise InvalidState(f"this is not a saved {kind}; {kind}.save writes one")
     if outer.get("version") != VERSION:
         raise InvalidState(
             f"the file is of version {outer.get('version')!r}, written by "

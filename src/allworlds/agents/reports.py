@@ -36,6 +36,9 @@ class Decision:
     details: Mapping[str, float] = field(default_factory=dict, hash=False)
     """What else this learner says is worth logging, such as the ``clique_probability`` of Tsallis-Shannon."""
 
+    available: tuple[Label, ...] | None = None
+    """The arms that it was chosen among; None where all were available."""
+
     def is_same(self, other: Decision) -> bool:
         """Whether both are one decision of one agent; probabilities may be NaN, which equals nothing."""
         mine = self.id, self.arm, self.round, self.observes
@@ -57,6 +60,13 @@ class ValueRange:
         for name, clean in (("reward", flag("reward", self.reward)), ("low", low), ("high", high)):
             object.__setattr__(self, name, clean)
 
+    def as_losses(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Values in range as losses in [0, 1]."""
+        if self.low == 0.0 and self.high == 1.0 and not self.reward:
+            return values
+        scaled = (values - self.low) / (self.high - self.low)
+        return 1.0 - scaled if self.reward else scaled
+
     def complain(self, arm: Label, value: float) -> InvalidLosses:
         """The error for a value out of range."""
         what = "reward" if self.reward else "loss"
@@ -67,22 +77,32 @@ class ValueRange:
 
 
 def reported_values(
-    decision: Decision, losses: Losses, graph: FeedbackGraph, allowed: ValueRange
+    decision: Decision, losses: Losses, graph: FeedbackGraph | None, allowed: ValueRange
 ) -> NDArray[np.float64]:
     """The reported values in the order of ``decision.observes``, not yet checked against the range.
 
-    Raise InvalidLosses if one is missing, is not a number or is of an arm that the chosen one does not see.
+    ``graph`` is None where the decision is older than the arms of today. Raise InvalidLosses if one is missing, is not
+    a number or is of an arm that the chosen one does not see.
     """
     observes = decision.observes
     if isinstance(losses, list | tuple | np.ndarray):  # the common forms first: checks of abstract classes are slow
         values = as_numbers(losses)
     elif isinstance(losses, Mapping):
         missing = [arm for arm in observes if arm not in losses]
+        if missing and decision.available is not None and decision.arm in losses:
+            asleep = set(missing).difference(decision.available)
+            losses = dict.fromkeys(asleep, losses[decision.arm]) | dict(losses)
+            missing = [arm for arm in missing if arm not in asleep]
         if missing:
             raise InvalidLosses(
                 f"the loss of arm {missing[0]!r} is missing; decision {decision.id} needs those of {few(observes)}"
             )
-        if len(losses) > len(observes):
+        if len(losses) > len(observes) and graph is None:
+            raise InvalidLosses(
+                f"losses has {len(losses)} arms, but decision {decision.id}, made before the arms changed, needs those "
+                f"of {few(observes)} alone"
+            )
+        if len(losses) > len(observes) and graph is not None:
             _check_others(decision, losses, graph, allowed)
         values = as_numbers([losses[arm] for arm in observes])
     else:

@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 from allworlds import __version__
+from allworlds.cli.agent import agent
 from allworlds.cli.cover import cover
 from allworlds.cli.experiments import experiments, report, resume, run, status, verify_results
 from allworlds.cli.listing import figure, graphs, learners, worlds
@@ -29,7 +30,7 @@ app = typer.Typer(
 )
 COMMANDS = (
     *(race, cover, run, resume, status, report, verify_results, experiments),
-    *(learners, worlds, graphs, verify, figure),
+    *(learners, worlds, graphs, verify, figure, agent),
 )
 for command in COMMANDS:
     app.command()(error_boundary()(command))

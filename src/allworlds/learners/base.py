@@ -76,6 +76,10 @@ class Learner(ABC, Generic[StateT, TicketT]):
     """The fields of the state that change: what is saved of it."""
     scratch: ClassVar[tuple[str, ...]] = ()
     """The fields of the state in which nothing lasts: room that kernels compute in."""
+    redrawn: ClassVar[bool] = False
+    """Whether an agent may draw from another distribution, as masks and minimum shares ask: see ``ticket_from``."""
+    movable: ClassVar[bool] = False
+    """Whether it can go on with other arms: see ``moved``. Its state is ``cumulative_losses`` and ``clock``."""
     logged: ClassVar[tuple[str, ...]] = ()
     """The fields of a ticket that are worth logging beside its arm, probability and round."""
 
@@ -138,6 +142,14 @@ class Learner(ABC, Generic[StateT, TicketT]):
         """Choose an arm by two uniforms in [0, 1); return its ticket and change nothing."""
         return self.keep(state, dispatch.draw(state, first, second))
 
+    def ticket_from(self, state: StateT, arm: int, distribution: NDArray[np.float64]) -> TicketT:
+        """The ticket of an arm that was drawn from ``distribution`` (N,) instead of the learner's own.
+
+        All that the estimate divides by is computed from ``distribution``. Only for learners that are ``redrawn``.
+        """
+        ticket: TicketT = self.ticket_class(arm, float(distribution[arm]), self.round(state))
+        return ticket
+
     def update(self, state: StateT, ticket: TicketT, losses: NDArray[np.float64]) -> None:
         """Learn the losses, in [0, 1], of the arms that ``ticket.arm`` observes; kernels do not check their number."""
         expected = self.observes(ticket.arm).shape  # type: ignore[attr-defined]
@@ -179,6 +191,27 @@ class Learner(ABC, Generic[StateT, TicketT]):
             place[...] = saved_array(arrays, name, place.shape)
         dispatch.resolve(state)
         return state
+
+    def estimates(self, state: StateT) -> NDArray[np.float64]:
+        """(N,) the cumulative loss estimates, in the order of the arms; only for learners that are ``movable``."""
+        estimates: NDArray[np.float64] = self.pack(state)["cumulative_losses"]
+        return estimates
+
+    def moved(self, state: StateT, where: FeedbackGraph | CliqueCover, losses: NDArray[np.float64]) -> tuple[Self, Any]:
+        """The learner on another graph or cover, and its state with these loss estimates in the same round."""
+        learner = type(self).from_settings(where, self.settings())
+        return learner, learner.unpack({"cumulative_losses": losses, "clock": self.pack(state)["clock"]})
+
+    def with_estimates(self, state: StateT, losses: NDArray[np.float64], incurred: float) -> StateT:
+        """The state one round later with these loss estimates; ``incurred`` is the loss of the chosen arm."""
+        clock = self.pack(state)["clock"]
+        clock[0] += 1.0
+        return self.unpack({"cumulative_losses": losses, "clock": clock})
+
+    def weights_of(self, ticket: Any) -> tuple[NDArray[np.float64], float]:
+        """What a ticket's estimate divides each observed loss by, and what it takes off before."""
+        divisors = getattr(ticket, "divisors", None)
+        return (np.array([ticket.probability]) if divisors is None else divisors.copy()), 0.0
 
     def ticket(self, values: list[Any]) -> TicketT:
         """A saved ticket, from the list of its fields; raise InvalidState unless a draw could have made it."""
@@ -270,6 +303,19 @@ class DividingLearner(Learner[StateT, TicketT]):
         divisors = state.divisors[: self.observes(drawn.arm).size].copy()  # type: ignore[attr-defined]
         ticket: TicketT = self.ticket_class(drawn[0], drawn[1], divisors, *drawn[2:])
         return ticket
+
+    def ticket_from(self, state: StateT, arm: int, distribution: NDArray[np.float64]) -> TicketT:
+        """The ticket whose divisors are the probabilities under ``distribution`` that each arm is seen."""
+        ticket: TicketT = self.ticket_class(
+            arm, float(distribution[arm]), self.chances_under(distribution, arm), self.round(state)
+        )
+        return ticket
+
+    def chances_under(self, distribution: NDArray[np.float64], arm: int) -> NDArray[np.float64]:
+        """The probability that each arm which ``arm`` shows is seen, if the choice follows ``distribution``."""
+        where, starts, order = self.observers
+        lists = (order[starts[where[i]] : starts[where[i] + 1]] for i in self.observes(arm))
+        return np.array([float(distribution[shown_by].sum()) for shown_by in lists])
 
     def recall(self, state: StateT, ticket: Any) -> Any:
         """Put the divisors back."""

@@ -92,6 +92,7 @@ class ELP(DividingLearner[State, DividedTicket]):
     """
 
     name: ClassVar[str] = "elp"
+    redrawn: ClassVar[bool] = True
     accepts: ClassVar[frozenset[str]] = frozenset({"directed"})
     ticket_class: ClassVar[type] = DividedTicket
     takes_cover: ClassVar[bool] = True

@@ -55,6 +55,8 @@ class Exp3(Learner[State, Ticket]):
     """
 
     name: ClassVar[str] = "exp3"
+    redrawn: ClassVar[bool] = True
+    movable: ClassVar[bool] = True
     shows: ClassVar[Shows] = "itself"
     accepts: ClassVar[frozenset[str]] = frozenset({"directed", "changing", "uninformed"})
     saved: ClassVar[tuple[str, ...]] = ("cumulative_losses", "clock")

@@ -109,6 +109,7 @@ class Exp3G(DividingLearner[State, DividedTicket]):
     """
 
     name: ClassVar[str] = "exp3-g"
+    redrawn: ClassVar[bool] = True
     accepts: ClassVar[frozenset[str]] = frozenset({"directed", "loopless", "weak"})
     ticket_class: ClassVar[type] = DividedTicket
     takes_cover: ClassVar[bool] = True

@@ -104,6 +104,8 @@ class Exp3IX(DividingLearner[State, Ticket]):
     """
 
     name: ClassVar[str] = "exp3-ix"
+    redrawn: ClassVar[bool] = True
+    movable: ClassVar[bool] = True
     accepts: ClassVar[frozenset[str]] = frozenset({"directed", "changing", "uninformed"})
     ticket_class: ClassVar[type] = Ticket
     drawn_class: ClassVar[type] = Drawn
@@ -135,6 +137,15 @@ class Exp3IX(DividingLearner[State, Ticket]):
         )
         resolve(state)
         return state
+
+    def ticket_from(self, state: State, arm: int, distribution: NDArray[np.float64]) -> Ticket:
+        """The ticket with ``P(i) + gamma_t`` and ``Q`` under ``distribution``; sleeping arms add nothing to ``Q``."""
+        bonus = float(state.rates.implicit * state.clock[BONUS])
+        observed = np.empty(state.observers.starts.size - 1)
+        neighbourhood_masses(state.observers.starts, state.observers.order, distribution, observed)
+        spread = spread_of(distribution, observed, state.observers.where, bonus)
+        divisors = self.chances_under(distribution, arm) + bonus
+        return Ticket(arm, float(distribution[arm]), divisors, float(spread), self.round(state))
 
 
 # --- kernels --------------------------------------------------------------------------------------------

@@ -61,6 +61,7 @@ class Hybrid(Learner[State, Ticket]):
     """
 
     name: ClassVar[str] = "hybrid"
+    redrawn: ClassVar[bool] = True
     shows: ClassVar[Shows] = "itself"
     accepts: ClassVar[frozenset[str]] = frozenset({"directed", "changing", "uninformed"})
     saved: ClassVar[tuple[str, ...]] = ("cumulative_losses", "distribution", "clock")

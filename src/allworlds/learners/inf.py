@@ -69,6 +69,7 @@ class INF(Learner[State, Ticket]):
     """
 
     name: ClassVar[str] = "inf"
+    redrawn: ClassVar[bool] = True
     shows: ClassVar[Shows] = "itself"
     accepts: ClassVar[frozenset[str]] = frozenset({"directed", "changing", "uninformed"})
     saved: ClassVar[tuple[str, ...]] = ("forgone", "distribution", "clock")

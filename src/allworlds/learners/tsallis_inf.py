@@ -76,6 +76,7 @@ class TsallisINF(Learner[State, Ticket]):
     """
 
     name: ClassVar[str] = "tsallis-inf"
+    redrawn: ClassVar[bool] = True
     shows: ClassVar[Shows] = "itself"
     accepts: ClassVar[frozenset[str]] = frozenset({"directed", "changing", "uninformed"})
     saved: ClassVar[tuple[str, ...]] = ("cumulative_losses", "weights", "clock")

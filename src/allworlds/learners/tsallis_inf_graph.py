@@ -62,6 +62,7 @@ class TsallisINFGraph(DividingLearner[State, DividedTicket]):
     """
 
     name: ClassVar[str] = "tsallis-inf-graph"
+    redrawn: ClassVar[bool] = True
     accepts: ClassVar[frozenset[str]] = frozenset({"directed", "changing", "uninformed"})
     ticket_class: ClassVar[type] = DividedTicket
     saved: ClassVar[tuple[str, ...]] = ("cumulative_losses", "distribution", "clock")

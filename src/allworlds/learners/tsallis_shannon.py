@@ -19,16 +19,25 @@ stochastic, with ``K`` cliques instead of ``N`` arms; the learner need not be to
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.covers import CliqueCover
+from allworlds.covers import CliqueCover, clique_cover
 from allworlds.foundation.errors import InvalidParameter, InvalidState
-from allworlds.ftrl.clique_mass import Masses, Problem, appraise_all, new_masses, residual_of
+from allworlds.ftrl.clique_mass import (
+    MAX_STEPS,
+    TIGHT,
+    Masses,
+    Problem,
+    appraise_all,
+    new_masses,
+    residual_of,
+    solve_masses,
+)
 from allworlds.ftrl.clique_table import (
     COOLNESS,
     LANES,
@@ -52,6 +61,7 @@ from allworlds.ftrl.clock import (
     excess_of,
     new_clock,
     rates_of,
+    set_rates,
     tick,
 )
 from allworlds.ftrl.constants import Constants
@@ -68,9 +78,9 @@ from allworlds.ftrl.regret_bound import (
     new_ledger,
     spread_of,
 )
-from allworlds.ftrl.solve import fill_distribution
+from allworlds.ftrl.solve import fill_distribution, set_lowest
 from allworlds.ftrl.within_clique import least
-from allworlds.graphs import AnyGraph
+from allworlds.graphs import AnyGraph, FeedbackGraph
 from allworlds.kernels.exponential import exp
 from allworlds.kernels.jit import lean_jit
 from allworlds.learners.base import CliqueLearner, saved_array
@@ -131,6 +141,8 @@ class TsallisShannon(CliqueLearner[State, Ticket]):
     """
 
     name: ClassVar[str] = "tsallis-shannon"
+    redrawn: ClassVar[bool] = True
+    movable: ClassVar[bool] = True
     ticket_class: ClassVar[type] = Ticket
     scratch: ClassVar[tuple[str, ...]] = ("work", "sums")
     logged: ClassVar[tuple[str, ...]] = ("clique", "clique_probability", "baseline", "damping")
@@ -262,6 +274,51 @@ class TsallisShannon(CliqueLearner[State, Ticket]):
         restore(state, arrays["temperature"], arrays["reference"], arrays["last_free"])
         return state
 
+    def ticket_from(self, state: State, arm: int, distribution: NDArray[np.float64]) -> Ticket:
+        """The ticket whose ``clique_probability`` is that of the clique under ``distribution``."""
+        clock, clique = state.clock, int(self.cover.owner[arm])
+        baseline = float(clock[MEAN]) if state.rates.uses_baseline else 0.0
+        mass = min(1.0, float(distribution[self.cover.cliques[clique]].sum()))
+        return Ticket(arm, float(distribution[arm]), clique, mass, baseline, float(clock[DAMPING]), self.round(state))
+
+    def estimates(self, state: State) -> NDArray[np.float64]:
+        """(N,) ``Lhat`` in the order of the arms."""
+        return self.cumulative_losses(state)
+
+    def moved(self, state: State, where: FeedbackGraph | CliqueCover, losses: Floats) -> tuple[Self, State]:
+        """The learner with constants of the same setting on another graph or cover, and its state there."""
+        cover = where if isinstance(where, CliqueCover) else clique_cover(where)
+        learner = type(self)(cover, constants_like(self.constants, self.cover, cover))
+        return learner, learner._started_at(losses, state.clock)
+
+    def with_estimates(self, state: State, losses: Floats, incurred: float) -> State:
+        """One round later, with the step solved anew; the bound on the regret is lost."""
+        clock = state.clock.copy()
+        tick(clock, state.rates, incurred)
+        return self._started_at(losses, clock)
+
+    def _started_at(self, losses: Floats, clock: Floats) -> State:
+        """The state with these loss estimates, in the order of the arms, at this time."""
+        state = self.init()
+        state.cumulative_losses[: self.n_arms] = losses[state.order]
+        state.clock[:] = clock
+        set_rates(state.clock, state.rates)
+        masses = new_masses(self.cover.sizes, self.constants.gamma)
+        problem = self._problem(state)
+        set_lowest(problem, masses)
+        base = float(masses.lowest.min())
+        state.clock[MULTIPLIER] = base + solve_masses(problem, masses, clock[MULTIPLIER] - base, TIGHT, MAX_STEPS)[0]
+        reference = state.clock[RATE] * self.constants.rate_factors / masses.temperature
+        restore(state, masses.temperature, reference, np.zeros(self.n_cliques))
+        resolve(state, 0)
+        state.ledger[LATE] += 1.0  # the theorem says nothing about a run whose arms changed
+        return state
+
+    def weights_of(self, ticket: Ticket) -> tuple[Floats, float]:
+        """The clique's probability and damping for every arm of it, and the baseline."""
+        size = int(self.cover.sizes[ticket.clique])
+        return np.full(size, ticket.clique_probability + ticket.damping), ticket.baseline
+
     def check_ticket(self, ticket: Ticket) -> None:
         """Raise InvalidState unless arm and clique belong together and the numbers are possible."""
         super().check_ticket(ticket)
@@ -279,6 +336,23 @@ class TsallisShannon(CliqueLearner[State, Ticket]):
     def from_settings(cls, graph: AnyGraph | CliqueCover, settings: dict[str, Any]) -> Self:
         """The inverse of :meth:`settings`."""
         return cls(graph, Constants.from_dict(settings["constants"]))
+
+
+def constants_like(constants: Constants, old: CliqueCover, new: CliqueCover) -> Constants:
+    """The same setting for another cover; raise InvalidParameter if the constants were chosen by hand."""
+    number = constants.label.rpartition("= ")[2]
+    makers: list[Callable[[CliqueCover], Constants]] = [Constants.practical, Constants.unproved]
+    if constants.label.startswith("paper"):
+        makers = [lambda cover: Constants.paper(cover, int(number))]
+    elif constants.label.startswith("sharp"):
+        makers = [lambda cover: Constants.sharp(cover, float(number))]
+    for make in makers:
+        if make(old) == constants:
+            return make(new)
+    raise InvalidParameter(
+        f"the constants are {constants.label}, made for {old.n_cliques} cliques; expected a setting that can be "
+        "computed for another cover: practical, sharp, paper or unproved"
+    )
 
 
 # --- kernels --------------------------------------------------------------------------------------------

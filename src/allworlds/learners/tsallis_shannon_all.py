@@ -130,6 +130,7 @@ class TsallisShannonAll(DividingLearner[State, Ticket], CliqueLearner[State, Tic
     """
 
     name: ClassVar[str] = "tsallis-shannon-all"
+    redrawn: ClassVar[bool] = True
     ticket_class: ClassVar[type] = Ticket
     drawn_class: ClassVar[type] = Drawn
     saved: ClassVar[tuple[str, ...]] = ("cumulative_losses", "distribution", "temperature", "clock")
@@ -181,6 +182,12 @@ class TsallisShannonAll(DividingLearner[State, Ticket], CliqueLearner[State, Tic
         """(K,) the probability of each clique in the coming round."""
         mass: NDArray[np.float64] = state.temperature**-2.0
         return mass
+
+    def ticket_from(self, state: State, arm: int, distribution: NDArray[np.float64]) -> Ticket:
+        """The ticket whose divisors follow from ``distribution``."""
+        baseline = float(state.clock[MEAN]) if state.rates.uses_baseline else 0.0
+        divisors = self.chances_under(distribution, arm) + float(state.clock[DAMPING])
+        return Ticket(arm, float(distribution[arm]), divisors, baseline, self.round(state))
 
     def check_ticket(self, ticket: Ticket) -> None:
         """Raise InvalidState also unless the baseline is possible."""

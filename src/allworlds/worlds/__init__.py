@@ -14,11 +14,13 @@ from allworlds.worlds.misleading import misleading_graph
 from allworlds.worlds.phases import lock_in, phases
 from allworlds.worlds.poisoning import Poisoning
 from allworlds.worlds.recorded import recorded
+from allworlds.worlds.sleeping import SleepingArms
 from allworlds.worlds.stochastic import one_bad_arm, one_good_arm, stochastic
 
 __all__ = [
     "Poisoning",
     "Reactive",
+    "SleepingArms",
     "World",
     "adversarial",
     "constrained_adversary",
