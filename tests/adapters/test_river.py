@@ -30,7 +30,7 @@ def test_evaluate_runs_it_beside_rivers_own_policies_and_it_finds_the_best_arm()
 
 
 def test_it_plays_exactly_as_an_agent_that_is_told_the_same_rewards():
-    policy, agent = RiverPolicy("exp3", low=-1.0, high=3.0, seed=5), None
+    policy = RiverPolicy("exp3", low=-1.0, high=3.0, seed=5)
     agent = aw.Agent(aw.make_learner("exp3", aw.graphs.bandit(3)), 5, reward=True, low=-1.0, high=3.0)
     rewards = {"a": -1.0, "b": 0.5, "c": 3.0}
     for _ in range(50):
@@ -118,7 +118,7 @@ def test_wrong_input_gets_a_sentence(make, sentence):
 def test_a_reward_out_of_range_and_other_arms_are_refused_and_change_nothing():
     policy = RiverPolicy(seed=1)
     arm = policy.pull(ARMS)
-    with pytest.raises(aw.errors.InvalidLosses, match="reward of arm .* is 2"):
+    with pytest.raises(aw.errors.InvalidLosses, match=r"reward of arm .* is 2"):
         policy.update(arm, 2.0)
     with pytest.raises(aw.errors.InvalidParameter, match="expected the same arms"):
         policy.pull(["a", "b"])

@@ -34,8 +34,8 @@ class WorldEnv(gymnasium.Env):  # type: ignore[misc]  # gymnasium is imported wh
     """A world as an environment: an action is an arm, its reward ``1 - loss``, and an episode has ``horizon`` rounds.
 
     There is nothing to observe before an action, so the observation is always 0. ``info`` has the side observations of
-    the action: ``seen``, 1 for each arm that it shows, and ``losses``, 0 where ``seen`` is 0. ``reset(seed=s)`` gives the losses
-    of ``allworlds.play(..., seed=s)``; without a seed the next episode has other losses.
+    the action: ``seen``, 1 for each arm that it shows, and ``losses``, 0 where ``seen`` is 0. ``reset(seed=s)`` gives
+    the losses of ``allworlds.play(..., seed=s)``; without a seed the next episode has other losses.
 
     Parameters
     ----------

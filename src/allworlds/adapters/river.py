@@ -4,8 +4,8 @@ It works in ``river.bandit.evaluate``, in ``evaluate_offline`` and as the policy
 ``BanditRegressor``.
 
 **How rewards become losses.** River's bandits maximise, our learners lose: ``loss = (high - reward) / (high - low)``,
-and a reward outside ``[low, high]`` is refused. Where ``reward_obj`` is a metric, as in ``BanditClassifier``, the value of a
-round is that metric on this one prediction: 1 or 0 for the accuracy. A metric that is better when smaller, such as
+and a reward outside ``[low, high]`` is refused. Where ``reward_obj`` is a metric, as in ``BanditClassifier``, the value
+of a round is that metric on this one prediction: 1 or 0 for the accuracy. A metric that is better when smaller, such as
 an absolute error, gives ``loss = (value - low) / (high - low)``.
 """
 
