@@ -12,10 +12,10 @@ with ``b = 0`` in the paper. The default takes off a share ``b`` of a running me
 own, lets the barrier follow ``b``, and holds back what would put a clique further behind than a tenth of the rounds so
 far (``docs/practical.md``); the proof still holds (``docs/default_proof.md``).
 
-For worlds that move there is an option that no theorem covers: with a ``half_life`` of ``H`` rounds everything learnt counts
-half after ``H`` rounds, ``Lhat <- 2^(-1/H) Lhat`` in every round, and rate, baseline and deficit limit see an age that
-stops growing at about ``H / log 2``. All entries shrink by one factor ``g``, so none is touched: the state holds ``Lhat / g``
-and the step is solved with the rate ``g eta`` and the barrier ``beta / g``, which has the same argmin.
+For worlds that move there is an option that no theorem covers: with a ``half_life`` of ``H`` rounds everything learnt
+counts half after ``H`` rounds, ``Lhat <- 2^(-1/H) Lhat`` in every round, and rate, baseline and deficit limit see an
+age that stops growing at about ``H / log 2``. All entries shrink by one factor ``g``, so none is touched: the state
+holds ``Lhat / g``, and the step is solved with the rate ``g eta`` and the barrier ``beta / g``: the argmin is the same.
 
 The regret is about ``sqrt(K T)`` against any losses, and about ``sum_k log(T) / Delta_k`` if they are
 stochastic, with ``K`` cliques instead of ``N`` arms; the learner need not be told which.
@@ -94,7 +94,8 @@ class State(NamedTuple):
     """What the next round needs; arms are in clique order, and the masses are already those of the coming round."""
 
     cumulative_losses: NDArray[np.float64]
-    """(N + LANES,) ``Lhat / g``, in clique order, with ``g = 1`` unless the past is forgotten; the last few are padding: kernels read eight at a time."""
+    """(N + LANES,) ``Lhat / g``, in clique order, with ``g = 1`` unless the past is forgotten; the last few are padding:
+    kernels read eight at a time."""
     table: NDArray[np.float64]
     """What is known of each clique, its mass among it: :mod:`allworlds.ftrl.clique_table`."""
     clock: NDArray[np.float64]
@@ -232,7 +233,8 @@ class TsallisShannon(CliqueLearner[State, Ticket]):
 
         It adds up the terms of the proof as they were, usually far below their worst case: ``docs/default_proof.md``,
         "Along a run". None where that does not hold: constants with a floor, with implicit exploration or with a
-        barrier that can fall, a learner that forgets (``half_life``), and runs in which an outcome was learnt after a later draw.
+        barrier that can fall, a learner that forgets (``half_life``: no theorem covers it), and runs in which
+        an outcome was learnt after a later draw.
 
         >>> from allworlds.graphs import disjoint_cliques
         >>> learner = TsallisShannon(disjoint_cliques(2, 2))
