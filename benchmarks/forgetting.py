@@ -44,10 +44,7 @@ TUNING = (
     Setting("disjoint-cliques:5x5", 20_000, range(1_000, 1_004)),
     Setting("disjoint-cliques:12x6", 20_000, range(1_000, 1_004)),
 )
-REPORTED = (
-    Setting("disjoint-cliques:10x10", 30_000, range(2_000, 2_010)),
-    Setting("disjoint-cliques:6x2", 50_000, range(2_000, 2_010)),
-)
+REPORTED = (Setting("disjoint-cliques:10x10", 30_000, range(2_000, 2_006)),)
 
 
 def above_fixed(world: aw.worlds.World, horizon: int) -> float:

@@ -82,8 +82,7 @@ def test_after_a_change_it_finds_the_new_best_arm_sooner():
     last = []
     for half_life in (None, 50):
         learner = aw.TsallisShannon(graph, half_life=half_life)
-        for state, _, _ in played(learner, 1100, turn=900):
-            pass
+        *_, (state, _, _) = played(learner, 1100, turn=900)
         last.append(learner.distribution(state)[3])
     assert last[0] < 0.3 < 0.6 < last[1]
 
@@ -124,5 +123,5 @@ def test_off_is_the_default_and_a_very_long_half_life_is_nearly_off():
 
 @pytest.mark.parametrize("wrong", [0, 9, 2.5, True, "100"])
 def test_a_wrong_half_life_gets_a_sentence(wrong):
-    with pytest.raises(aw.errors.InvalidParameter, match="half_life is .*; expected an integer from 10"):
+    with pytest.raises(aw.errors.InvalidParameter, match=r"half_life is .*; expected an integer from 10"):
         aw.TsallisShannon(aw.graphs.bandit(2), half_life=wrong)

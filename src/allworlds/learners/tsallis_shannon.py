@@ -94,8 +94,8 @@ class State(NamedTuple):
     """What the next round needs; arms are in clique order, and the masses are already those of the coming round."""
 
     cumulative_losses: NDArray[np.float64]
-    """(N + LANES,) ``Lhat / g``, in clique order, with ``g = 1`` unless the past is forgotten; the last few are padding:
-    kernels read eight at a time."""
+    """(N + LANES,) ``Lhat / g``, in clique order, with ``g = 1`` unless the past is forgotten; the last few are
+    padding: kernels read eight at a time."""
     table: NDArray[np.float64]
     """What is known of each clique, its mass among it: :mod:`allworlds.ftrl.clique_table`."""
     clock: NDArray[np.float64]
