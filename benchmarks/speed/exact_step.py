@@ -173,7 +173,8 @@ def update(state: ExactState, ticket: Ticket, losses: NDArray[np.float64]) -> No
     multiplier = state.clock[MULTIPLIER] + least(state.masses.lowest)
     excess = excess_of(state.clock, state.rates, multiplier, state.masses.lowest[ticket.clique], lowest)
     if excess > 0.0:
-        lowest = hold_back(state.cumulative_losses[start : start + losses.size], losses, ticket, excess)
+        mine = state.cumulative_losses[start : start + losses.size]
+        lowest = hold_back(mine, losses, ticket.baseline, weight, excess)
     state.masses.lowest[ticket.clique] = lowest
     tick(state.clock, state.rates, incurred)
     resolve(state)

@@ -53,9 +53,9 @@ CHANGEABLE: dict[str, Kind] = {
 
 
 def _tsallis_shannon(
-    graph: AnyGraph | CliqueCover, setting: str = "practical", **changes: float | str
+    graph: AnyGraph | CliqueCover, setting: str = "practical", half_life: int | None = None, **changes: float | str
 ) -> TsallisShannon:
-    return _tuned(graph, SETTINGS[check_known(setting, SETTINGS, "setting")], changes)
+    return _tuned(graph, SETTINGS[check_known(setting, SETTINGS, "setting")], changes, half_life)
 
 
 def _paper(graph: AnyGraph | CliqueCover, horizon: int, **changes: float | str) -> TsallisShannon:
@@ -67,7 +67,10 @@ def _sharp(graph: AnyGraph | CliqueCover, kappa: float = 0.5, **changes: float |
 
 
 def _tuned(
-    graph: AnyGraph | CliqueCover, setting: Callable[[CliqueCover], Constants], changes: dict[str, Any]
+    graph: AnyGraph | CliqueCover,
+    setting: Callable[[CliqueCover], Constants],
+    changes: dict[str, Any],
+    half_life: int | None = None,
 ) -> TsallisShannon:
     """The learner with some of the setting's constants changed, by the names of their fields."""
     cover = TsallisShannon(graph).cover
@@ -75,7 +78,7 @@ def _tuned(
     if changes:
         words = [f"{name} = {str(value).removesuffix('.0')}" for name, value in changes.items()]
         constants = replace(constants, label=", ".join([constants.label, *words]), **changes)
-    return TsallisShannon(cover, constants)
+    return TsallisShannon(cover, constants, half_life=half_life)
 
 
 PAPER = 'Erez and Koren, "Best-of-all-worlds bounds for online learning with feedback graphs", NeurIPS 2021'
@@ -86,7 +89,7 @@ OURS = (
         _tsallis_shannon,
         "sqrt(T sum_k R_k); sum_k log T / Delta_k where stochastic; sqrt(C) (docs/default_proof.md); the default",
         "tsallis-shannon",
-        {"setting": "word", **CHANGEABLE},
+        {"setting": "word", "half_life": "integer", **CHANGEABLE},
         kind=TsallisShannon,
         world="any",
         source=PAPER,

@@ -12,12 +12,18 @@ with ``b = 0`` in the paper. The default takes off a share ``b`` of a running me
 own, lets the barrier follow ``b``, and holds back what would put a clique further behind than a tenth of the rounds so
 far (``docs/practical.md``); the proof still holds (``docs/default_proof.md``).
 
+For worlds that move there is an option that no theorem covers: with a ``half_life`` of ``H`` rounds everything learnt
+counts half after ``H`` rounds, ``Lhat <- 2^(-1/H) Lhat`` in every round, and rate, baseline and deficit limit see an
+age that stops growing at about ``H / log 2``. All entries shrink by one factor ``g``, so none is touched: the state
+holds ``Lhat / g``, and the step is solved with the rate ``g eta`` and the barrier ``beta / g``: the argmin is the same.
+
 The regret is about ``sqrt(K T)`` against any losses, and about ``sum_k log(T) / Delta_k`` if they are
 stochastic, with ``K`` cliques instead of ``N`` arms; the learner need not be told which.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -27,6 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from allworlds.covers import CliqueCover, clique_cover
+from allworlds.foundation.checks import whole
 from allworlds.foundation.errors import InvalidParameter, InvalidState
 from allworlds.ftrl.clique_mass import (
     MAX_STEPS,
@@ -40,6 +47,8 @@ from allworlds.ftrl.clique_mass import (
 )
 from allworlds.ftrl.clique_table import (
     COOLNESS,
+    FIRST_PINNED,
+    INVERSE,
     LANES,
     LAST_FREE,
     LOWEST,
@@ -88,12 +97,16 @@ from allworlds.learners.dispatch import Visibility, register_kernels
 
 Floats = NDArray[np.float64]
 
+HALVINGS = 16
+"""After so many half-lives what is stored is brought back to scale."""
+
 
 class State(NamedTuple):
     """What the next round needs; arms are in clique order, and the masses are already those of the coming round."""
 
     cumulative_losses: NDArray[np.float64]
-    """(N + LANES,) ``Lhat``, in clique order; the last few are padding: kernels read eight at a time."""
+    """(N + LANES,) ``Lhat / g``, in clique order, with ``g = 1`` unless the past is forgotten; the last few are
+    padding: kernels read eight at a time."""
     table: NDArray[np.float64]
     """What is known of each clique, its mass among it: :mod:`allworlds.ftrl.clique_table`."""
     clock: NDArray[np.float64]
@@ -108,6 +121,8 @@ class State(NamedTuple):
     """What the bound on the regret so far adds up: :mod:`allworlds.ftrl.regret_bound`."""
     rates: Rates
     terms: BoundTerms
+    half_life: float
+    """After how many rounds what was learnt counts half; 0 if nothing is forgotten."""
 
 
 class Ticket(NamedTuple):
@@ -148,9 +163,15 @@ class TsallisShannon(CliqueLearner[State, Ticket]):
     logged: ClassVar[tuple[str, ...]] = ("clique", "clique_probability", "baseline", "damping")
 
     constants: Constants
+    half_life: int | None = None
+    """After how many rounds what was learnt counts half, for worlds that move; None forgets nothing."""
 
-    def __init__(self, graph: AnyGraph | CliqueCover, constants: Constants | None = None) -> None:
+    def __init__(
+        self, graph: AnyGraph | CliqueCover, constants: Constants | None = None, *, half_life: int | None = None
+    ) -> None:
         super().__init__(graph)
+        life = None if half_life is None else whole("half_life", half_life, at_least=10, at_most=10**12)
+        object.__setattr__(self, "half_life", life)
         if constants is not None and not isinstance(constants, Constants):
             raise InvalidParameter(
                 f"constants is a {type(constants).__name__}; expected Constants, such as Constants.practical(cover)"
@@ -162,7 +183,13 @@ class TsallisShannon(CliqueLearner[State, Ticket]):
     def title(self) -> str:
         """The name, with the setting of the constants unless it is the practical one."""
         label = self.constants.label
-        return self.name if label == "practical" else f"{self.name} ({label})"
+        words = ([] if label == "practical" else [label]) + self.half_life_words
+        return f"{self.name} ({', '.join(words)})" if words else self.name
+
+    @property
+    def half_life_words(self) -> list[str]:
+        """What the title says of forgetting."""
+        return [] if self.half_life is None else [f"half-life {self.half_life}"]
 
     def init(self) -> State:
         """No losses, round one."""
@@ -170,6 +197,7 @@ class TsallisShannon(CliqueLearner[State, Ticket]):
         rates = rates_of(c)
         start = new_masses(self.cover.sizes, c.gamma)
         work, sums = new_work()
+        terms = bound_terms(c, self.cover)
         state = State(
             cumulative_losses=np.zeros(self.n_arms + LANES),
             table=new_table(np.array(c.alpha), c.rate_factors, start.hottest),
@@ -181,7 +209,8 @@ class TsallisShannon(CliqueLearner[State, Ticket]):
             sums=sums,
             ledger=new_ledger(),
             rates=rates,
-            terms=bound_terms(c, self.cover),
+            terms=terms if self.half_life is None else terms._replace(holds=False),
+            half_life=float(self.half_life or 0),
         )
         restore(state, start.even, state.clock[RATE] * c.rate_factors / start.even, np.zeros(start.even.size))
         resolve(state, 0)
@@ -203,8 +232,8 @@ class TsallisShannon(CliqueLearner[State, Ticket]):
     def constants_now(self, state: State) -> Constants:
         """The constants of the coming round: barrier and implicit exploration as they are now."""
         c, clock = self.constants, state.clock
-        exploration = float(clock[DAMPING] * (clock[ROUND] + c.head_start))
-        beta = float(clock[BARRIER])
+        exploration = float(clock[DAMPING] * (age_of(state) + c.head_start))
+        beta = float(clock[BARRIER] * shrinkage(state))
         return replace(c, beta=beta, implicit_exploration=exploration, variance_floor=1.0, barrier_slope=0.0)
 
     def residual(self, state: State) -> float:
@@ -217,7 +246,8 @@ class TsallisShannon(CliqueLearner[State, Ticket]):
 
         It adds up the terms of the proof as they were, usually far below their worst case: ``docs/default_proof.md``,
         "Along a run". None where that does not hold: constants with a floor, with implicit exploration or with a
-        barrier that can fall, and runs in which an outcome was learnt after a later draw.
+        barrier that can fall, a learner that forgets (``half_life``: no theorem covers it), and runs in which
+        an outcome was learnt after a later draw.
 
         >>> from allworlds.graphs import disjoint_cliques
         >>> learner = TsallisShannon(disjoint_cliques(2, 2))
@@ -229,7 +259,7 @@ class TsallisShannon(CliqueLearner[State, Ticket]):
     def cumulative_losses(self, state: State) -> NDArray[np.float64]:
         """(N,) ``Lhat`` in the order of the arms."""
         losses = np.empty(self.n_arms)
-        losses[state.order] = state.cumulative_losses[: self.n_arms]
+        losses[state.order] = state.cumulative_losses[: self.n_arms] * shrinkage(state)
         return losses
 
     def _column(self, state: State, row: np.uint64) -> NDArray[np.float64]:
@@ -287,6 +317,11 @@ class TsallisShannon(CliqueLearner[State, Ticket]):
 
     def moved(self, state: State, where: FeedbackGraph | CliqueCover, losses: Floats) -> tuple[Self, State]:
         """The learner with constants of the same setting on another graph or cover, and its state there."""
+        if self.half_life is not None:
+            raise InvalidParameter(
+                f"the learner forgets with a half-life of {self.half_life} rounds; expected one without half_life, since "
+                "arms cannot come and go in one that forgets"
+            )
         cover = where if isinstance(where, CliqueCover) else clique_cover(where)
         learner = type(self)(cover, constants_like(self.constants, self.cover, cover))
         return learner, learner._started_at(losses, state.clock)
@@ -329,13 +364,14 @@ class TsallisShannon(CliqueLearner[State, Ticket]):
             raise InvalidState(f"a ticket for arm {ticket.arm} does not fit the cover; the file is damaged")
 
     def settings(self) -> dict[str, Any]:
-        """The constants."""
-        return {"constants": self.constants.to_dict()}
+        """The constants, and the half-life if there is one."""
+        forgets = {} if self.half_life is None else {"half_life": self.half_life}
+        return {"constants": self.constants.to_dict(), **forgets}
 
     @classmethod
     def from_settings(cls, graph: AnyGraph | CliqueCover, settings: dict[str, Any]) -> Self:
         """The inverse of :meth:`settings`."""
-        return cls(graph, Constants.from_dict(settings["constants"]))
+        return cls(graph, Constants.from_dict(settings["constants"]), half_life=settings.get("half_life"))
 
 
 def constants_like(constants: Constants, old: CliqueCover, new: CliqueCover) -> Constants:
@@ -349,6 +385,10 @@ def constants_like(constants: Constants, old: CliqueCover, new: CliqueCover) -> 
     for make in makers:
         if make(old) == constants:
             return make(new)
+        if min(old.n_cliques, new.n_cliques) > 1:  # earlier defaults differ in these alone
+            kept = {name: getattr(constants, name) for name in ("baseline_share", "deficit_limit", "deficit_root")}
+            if dataclasses.replace(make(old), **kept) == constants:
+                return dataclasses.replace(make(new), **kept)
     raise InvalidParameter(
         f"the constants are {constants.label}, made for {old.n_cliques} cliques; expected a setting that can be "
         "computed for another cover: practical, sharp, paper or unproved"
@@ -426,7 +466,7 @@ def _draw_clique(table: NDArray[np.float64], n_cliques: int, uniform: float) -> 
 def update(state: State, ticket: Ticket, losses: Floats) -> None:
     """``Lhat_i += (l_i - b) / (q + c)`` on the drawn clique, then the next round's step."""
     start = state.starts[ticket.clique]
-    weight = 1.0 / (ticket.clique_probability + ticket.damping)
+    weight = 1.0 / ((ticket.clique_probability + ticket.damping) * shrinkage(state))
     lowest = math.inf
     incurred = 0.0
     smallest, largest = math.inf, -math.inf
@@ -438,16 +478,81 @@ def update(state: State, ticket: Ticket, losses: Floats) -> None:
         if state.order[start + j] == ticket.arm:
             incurred = losses[j]
     at = place(ticket.clique)
-    excess = excess_of(state.clock, state.rates, state.clock[MULTIPLIER], state.table[at + LOWEST], lowest)
+    excess = excess_now(state, state.table[at + LOWEST], lowest)
     if excess > 0.0:
-        lowest = hold_back(state.cumulative_losses[start : start + losses.size], losses, ticket, excess)
+        lowest = hold_back(
+            state.cumulative_losses[start : start + losses.size], losses, ticket.baseline, weight, excess
+        )
     state.table[at + LOWEST] = lowest
     if state.terms.holds:
         low, high = (smallest - ticket.baseline) * weight, (largest - ticket.baseline) * weight
         enter(state, ticket, low, high, excess)
-    tick(state.clock, state.rates, incurred)
+    if state.half_life == 0.0:
+        tick(state.clock, state.rates, incurred)
+    else:
+        tick_and_forget(state, incurred)
     read_clique(state, ticket.clique, state.clock[RATE] * state.table[at + RATE_FACTOR] * state.table[at + COOLNESS])
     resolve(state, ticket.clique)
+
+
+@lean_jit
+def shrinkage(state: State) -> float:
+    """``g``: by how much what is stored is larger than ``Lhat``; from 1 down to ``2^-HALVINGS``, then 1 again."""
+    if state.half_life == 0.0:
+        return 1.0
+    return float(2.0 ** (-(((state.clock[ROUND] - 1.0) % (HALVINGS * state.half_life)) / state.half_life)))
+
+
+@lean_jit
+def age_of(state: State) -> float:
+    """``1 + l + l^2 + ... + l^(t-1)`` with ``l = 2^(-1/H)``: the rounds so far, as far as they are remembered."""
+    if state.half_life == 0.0:
+        return float(state.clock[ROUND])
+    rate = math.log(2.0) / state.half_life
+    return math.expm1(-rate * state.clock[ROUND]) / math.expm1(-rate)
+
+
+@lean_jit
+def excess_now(state: State, before: float, after: float) -> float:
+    """:func:`excess_of` for what is stored, at the age of the learner."""
+    clock = state.clock
+    if state.half_life == 0.0:
+        return excess_of(clock, state.rates, clock[MULTIPLIER], before, after)
+    g, round = shrinkage(state), clock[ROUND]
+    clock[ROUND] = age_of(state)
+    excess = excess_of(clock, state.rates, clock[MULTIPLIER] * g, before * g, after * g) / g
+    clock[ROUND] = round
+    return excess
+
+
+@lean_jit
+def tick_and_forget(state: State, incurred: float) -> None:
+    """One round later: everything but the new loss is older, and rate and barrier fit what is stored."""
+    clock, round = state.clock, state.clock[ROUND]
+    clock[ROUND] = age_of(state) * 2.0 ** (-1.0 / state.half_life)
+    tick(clock, state.rates, incurred)
+    clock[ROUND] = round + 1.0
+    if round % (HALVINGS * state.half_life) == 0.0:
+        rescale(state)
+    g = shrinkage(state)
+    clock[RATE] *= g
+    clock[BARRIER] /= g
+
+
+@lean_jit
+def rescale(state: State) -> None:
+    """``g`` becomes 1 again. A power of two changes no bit of a result; it takes all arms, once in many rounds."""
+    small, table = 2.0**-HALVINGS, state.table
+    for i in range(state.starts[state.starts.size - 1]):
+        state.cumulative_losses[i] *= small
+    for k in range(state.starts.size - 1):
+        at = place(k)
+        table[at + LOWEST] *= small
+        table[at + INVERSE] *= small
+        table[at + REFERENCE] /= small
+        table[at + LAST_FREE] *= small
+        table[at + FIRST_PINNED] *= small
+    state.clock[MULTIPLIER] *= small
 
 
 @lean_jit
@@ -462,12 +567,11 @@ def enter(state: State, ticket: Ticket, low: float, high: float, excess: float) 
 
 
 @lean_jit
-def hold_back(cumulative: Floats, losses: Floats, ticket: Ticket, excess: float) -> float:
+def hold_back(cumulative: Floats, losses: Floats, baseline: float, weight: float, excess: float) -> float:
     """Take ``excess`` back from what was added to each arm, at most what raised it; return the lowest loss then."""
-    weight = 1.0 / (ticket.clique_probability + ticket.damping)
     lowest = math.inf
     for j in range(losses.size):
-        raised = max(0.0, (losses[j] - ticket.baseline) * weight)
+        raised = max(0.0, (losses[j] - baseline) * weight)
         cumulative[j] -= min(excess, raised)
         lowest = min(lowest, cumulative[j])
     return lowest
