@@ -26,6 +26,7 @@ _HOMES = {
     "Trace": "simulation",
     "TsallisShannon": "learners",
     "clique_cover": "covers",
+    "load_log": "agents",
     "load_results": "experiments",
     "make_graph": "graphs.by_name",
     "make_learner": "learners.by_name",
@@ -44,7 +45,7 @@ __all__ = ["__version__", "errors", *sorted(_HOMES), *_ROOMS]
 
 if TYPE_CHECKING:
     from allworlds import covers, ftrl, graphs, learners, simulation, theory, worlds
-    from allworlds.agents import Agent, Decision
+    from allworlds.agents import Agent, Decision, load_log
     from allworlds.covers import CliqueCover, clique_cover
     from allworlds.experiments import load_results
     from allworlds.foundation import errors

@@ -22,7 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from allworlds.agents.files import as_path, read_file, write_file
-from allworlds.agents.kernels import bind
+from allworlds.agents.kernels import bind, bind_distribution
+from allworlds.agents.log import DecisionLog, LogTarget, open_log
 from allworlds.agents.reports import Decision, Losses, ValueRange, reported_values
 from allworlds.covers import CliqueCover
 from allworlds.covers.cover import cover_from_data, cover_to_data
@@ -50,6 +51,9 @@ class Agent:
         Whether reported values are rewards, where more is better, instead of losses.
     low, high:
         The range of reported values; they are brought to [0, 1].
+    log:
+        Where to log decisions and outcomes: a name ending in ``.parquet`` or ``.jsonl``, a
+        :class:`~allworlds.agents.log.DecisionLog`, or a function that is called with each row, a dictionary.
 
     Examples
     --------
@@ -71,6 +75,7 @@ class Agent:
         reward: bool = False,
         low: float = 0.0,
         high: float = 1.0,
+        log: LogTarget | None = None,
     ) -> None:
         if isinstance(learner, FeedbackGraph | CliqueCover):
             learner = TsallisShannon(learner)
@@ -88,12 +93,15 @@ class Agent:
         self._pending: dict[int, tuple[Decision, Any]] = {}
         self._observed: dict[int | bytes, tuple[Label, ...]] = {}
         self._lock = threading.RLock()
+        self._log = None if log is None else open_log(log, learner, self._allowed)
         self._start(learner.init())
 
     def _start(self, state: Any) -> None:
         """Go on from a state."""
         self._state = state
         self._draw, self._learn = bind(self._learner, state, self._seed, self._allowed)
+        if self._log is not None:
+            self._log.distribution = bind_distribution(self._learner, state)
 
     def __repr__(self) -> str:
         waiting = len(self._pending)
@@ -108,6 +116,11 @@ class Agent:
     def seed(self) -> int:
         """The seed; with it and the same reports the agent makes the same decisions."""
         return self._seed
+
+    @property
+    def log(self) -> DecisionLog | None:
+        """The log, if there is one: ``agent.log.flush()`` writes what is still in memory."""
+        return self._log
 
     @property
     def round(self) -> int:
@@ -150,6 +163,8 @@ class Agent:
             decision = self._as_decision(number, ticket)
             self._pending[number] = (decision, ticket)
             self._next_id = number + 1
+            if self._log is not None:
+                self._log.chose(decision, ticket.arm)
             return decision
 
     def observe(self, decision: Decision | int, losses: Losses) -> None:
@@ -166,12 +181,16 @@ class Agent:
             if wrong >= 0:
                 raise self._allowed.complain(kept.observes[wrong], values[wrong])
             del self._pending[kept.id]
+            if self._log is not None:
+                self._log.observed(kept, ticket.arm, values)
 
     def void(self, decision: Decision | int) -> None:
         """Forget a decision whose outcome nobody saw; it cannot be reported any more."""
         with self._lock:
-            kept, _ = self._waiting(decision)
+            kept, ticket = self._waiting(decision)
             del self._pending[kept.id]
+            if self._log is not None:
+                self._log.voided(kept, ticket.arm)
 
     def save(self, path: str | Path) -> None:
         """Write everything to a ``.json`` or ``.npz`` file, whole or not at all.
@@ -193,20 +212,23 @@ class Agent:
             write_file(as_path(path), rule | self._memory())
 
     @classmethod
-    def load(cls, path: str | Path) -> Agent:
-        """The agent as it was saved; it continues bit for bit. Earlier versions saved a cover for every learner."""
+    def load(cls, path: str | Path, *, log: LogTarget | None = None) -> Agent:
+        """The agent as it was saved; it continues bit for bit. Earlier versions saved a cover for every learner.
+
+        A file does not name a log: ``log`` says where to go on logging.
+        """
         data = read_file(as_path(path))
         try:
             kind = BY_NAME.get(data["learner"])
             if kind is None:
                 raise InvalidState(f"the learner is {data['learner']!r}; expected one of {sorted(BY_NAME)}")
             graph = cover_from_data(data["cover"]) if "cover" in data else graph_from_data(data["graph"])
-            return cls._from_memory(kind.from_settings(graph, data["settings"]), data)
+            return cls._from_memory(kind.from_settings(graph, data["settings"]), data, log)
         except (AllWorldsError, ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
             raise InvalidState(f"cannot restore the agent in {path}: {error}") from None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickled and copied with its learner and its memory, but without the lock."""
+        """Pickled and copied with its learner and its memory, but without the lock and the log."""
         with self._lock:
             return type(self)._from_memory, (self._learner, self._memory())
 
@@ -224,9 +246,9 @@ class Agent:
         }
 
     @classmethod
-    def _from_memory(cls, learner: Learner, data: dict[str, Any]) -> Agent:
+    def _from_memory(cls, learner: Learner, data: dict[str, Any], log: LogTarget | None = None) -> Agent:
         """The inverse of :meth:`_memory`."""
-        agent = cls(learner, data["seed"], reward=data["reward"], low=data["low"], high=data["high"])
+        agent = cls(learner, data["seed"], reward=data["reward"], low=data["low"], high=data["high"], log=log)
         agent._start(learner.unpack({name: np.asarray(array) for name, array in data["state"].items()}))
         agent._next_id = whole("next_id", data["next_id"], error=InvalidState)
         for id, fields in data["pending"]:

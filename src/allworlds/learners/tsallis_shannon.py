@@ -302,6 +302,26 @@ def draw(state: State, first: float, second: float) -> Ticket:
 
 
 @lean_jit
+def write_distribution(state: State, distribution: Floats) -> None:
+    """``q_k y_i`` of every arm: the same numbers as :func:`draw` compares its uniforms with."""
+    table, clock, work = state.table, state.clock, state.work
+    for k in range(state.starts.size - 1):
+        start, stop = state.starts[k], state.starts[k + 1]
+        x = table[place(k) + TEMPERATURE]
+        q = 1.0 / (x * x)
+        floor = state.rates.gamma * x * x
+        sharpness = clock[RATE] * table[place(k) + RATE_FACTOR] / x
+        top = exp(log_top_of(table, k, stop - start, sharpness, floor))
+        lowest = table[place(k) + LOWEST]
+        for first in range(start, stop, CHUNK):
+            size = min(CHUNK, stop - first)
+            weigh(state.cumulative_losses, first, size, lowest, sharpness, FAR, work)
+            for j in range(size):
+                half = work[np.uint64(j) + WEIGHT]
+                distribution[state.order[first + j]] = q * max(floor, top * half * half)
+
+
+@lean_jit
 def _draw_arm(
     table: Floats,
     clique: int,
@@ -463,5 +483,11 @@ def read_bound(state: State) -> float:
 
 
 register_kernels(
-    State, draw, update, visibility_getter=visibility_of, masses_kernel=write_masses, bound_kernel=read_bound
+    State,
+    draw,
+    update,
+    visibility_getter=visibility_of,
+    masses_kernel=write_masses,
+    bound_kernel=read_bound,
+    distribution_kernel=write_distribution,
 )
