@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from allworlds import __version__
-from allworlds.agents.log_files import LogFile, log_file
+from allworlds.agents.log_files import Lists, LogFile, as_dictionaries, log_file
 from allworlds.agents.reports import Decision, ValueRange
 from allworlds.foundation.errors import AllWorldsError, InvalidParameter
 from allworlds.learners import Learner
@@ -113,7 +113,7 @@ class DecisionLog:
             "reward": allowed.reward,
             "low": allowed.low,
             "high": allowed.high,
-            "shows": self._sight.lists(),
+            "shows": self._sight.as_data(),
             "package_version": __version__,
         }
 
@@ -148,9 +148,8 @@ class DecisionLog:
 
     def _moved(self) -> None:
         """After an event: hand it on, or write if it is time to."""
-        if len(self._waiting) >= self._block_rows or time.monotonic() - self._written >= self.flush_seconds:
-            self._try_to_write()
-        elif self._call is not None:
+        full = len(self._waiting) >= self._block_rows
+        if full or self._call is not None or time.monotonic() - self._written >= self.flush_seconds:
             self._try_to_write()
 
     def _try_to_write(self) -> None:
@@ -189,53 +188,55 @@ class DecisionLog:
         """Write the rest."""
         self.flush()
 
-    def _columns(self, rows: list[list[Any]]) -> dict[str, list[Any] | NDArray[Any]]:
-        """The rows as columns; lists of different lengths are lists of arrays, what is not known is None."""
+    def _columns(self, rows: list[list[Any]]) -> dict[str, Any]:
+        """The rows as columns; what is not known is None, and lists of different lengths are :class:`Lists`."""
+        count, sight = len(rows), self._sight
         decisions: list[Decision] = [row[0] for row in rows]
-        made = [row[2] is not None for row in rows]
-        arms = np.fromiter((row[1] for row in rows), np.int64, len(rows))
-        seeing = self._sight.probabilities_of(arms, rows)
-        observed = [self._sight.observed(arm) for arm in arms.tolist()]
-        losses = [self._as_losses(row[7]) for row in rows]
-        own = [_own(arm, seen, loss) for arm, seen, loss in zip(arms.tolist(), observed, losses, strict=True)]
-        known = [row[3] if self._keeps_all else None for row in rows]
+        arms = np.fromiter((row[1] for row in rows), np.int64, count)
+        seen_by = sight.sizes[sight.where[arms]]
+        learnt = np.fromiter((row[7] is not None for row in rows), bool, count)
+        values = np.concatenate([np.zeros(0), *(row[7] for row in rows if row[7] is not None)])
+        low, high = self._allowed.low, self._allowed.high
+        values = (high - values) / (high - low) if self._allowed.reward else (values - low) / (high - low)
+        losses = Lists(values, np.where(learnt, seen_by, 0), ~learnt)
+        own = np.full(count, np.nan)
+        place = sight.own_place[arms]
+        shown = learnt & (place >= 0)
+        own[shown] = values[(losses.starts[:-1] + place)[shown]]
+        known = np.fromiter((row[3] is not None for row in rows), bool, count)
+        vectors = np.array([row[3] for row in rows if row[3] is not None]).reshape(-1, self._learner.n_arms)
+        keeps = known & self._keeps_all
+        kept = (vectors.ravel() if self._keeps_all else np.zeros(0)).astype(np.float32)
+        seeing = np.concatenate([np.zeros(0), *sight.probabilities(arms[known], vectors)])
+        details = [decision.details for decision in decisions]
+        ended = [row[6] for row in rows]
+        made = [row[2] for row in rows]
         return {
-            "decision_id": np.fromiter((decision.id for decision in decisions), np.int64, len(rows)),
+            "decision_id": np.fromiter((decision.id for decision in decisions), np.int64, count),
             "kind": [
-                "outcome" if not new else "both" if row[6] else "decision" for new, row in zip(made, rows, strict=True)
+                "outcome" if begin is None else "both" if end is not None else "decision"
+                for begin, end in zip(made, ended, strict=True)
             ],
-            "learner": [self._learner.title] * len(rows),
-            "round": np.fromiter((decision.round for decision in decisions), np.int64, len(rows)),
-            "timestamp": [row[2] for row in rows],
+            "learner": [self._learner.title] * count,
+            "round": np.fromiter((decision.round for decision in decisions), np.int64, count),
+            "timestamp": made,
             "action": arms,
             "arm": [str(decision.arm) for decision in decisions],
-            "n_actions": np.full(len(rows), self._learner.n_arms),
+            "n_actions": np.full(count, self._learner.n_arms),
             "loss": own,
-            "reward": [None if loss is None else 1.0 - loss for loss in own],
-            "pscore": [self._pscore(row) for row in rows],
-            "clique": [decision.details.get("clique") for decision in decisions],
-            "clique_pscore": [decision.details.get("clique_probability") for decision in decisions],
-            "observed": observed,
+            "reward": 1.0 - own,
+            "pscore": np.fromiter((_pscore(row) for row in rows), np.float64, count),
+            "clique": [detail.get("clique") for detail in details],
+            "clique_pscore": [detail.get("clique_probability") for detail in details],
+            "observed": Lists(sight.observed(arms), seen_by, np.zeros(count, bool)),
             "losses": losses,
-            "seeing": seeing,
-            "probabilities": known,
-            "available": [row[4] for row in rows],
+            "seeing": Lists(seeing, np.where(known, seen_by, 0), ~known),
+            "probabilities": Lists(kept, np.where(keeps, self._learner.n_arms, 0), ~keeps),
+            "available": Lists.of([row[4] for row in rows]),
             "status": [row[5] for row in rows],
-            "outcome_timestamp": [row[6] for row in rows],
-            "package_version": [__version__] * len(rows),
+            "outcome_timestamp": ended,
+            "package_version": [__version__] * count,
         }
-
-    def _as_losses(self, values: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
-        if values is None:
-            return None
-        low, high = self._allowed.low, self._allowed.high
-        return (high - values) / (high - low) if self._allowed.reward else (values - low) / (high - low)
-
-    @staticmethod
-    def _pscore(row: list[Any]) -> float | None:
-        if not math.isnan(row[0].probability):
-            return float(row[0].probability)
-        return None if row[3] is None else float(row[3][row[1]])
 
 
 LogTarget = str | os.PathLike[str] | Callable[[LogRow], object] | DecisionLog
@@ -248,59 +249,56 @@ def open_log(target: LogTarget, learner: Learner, allowed: ValueRange) -> Decisi
     return log
 
 
-def as_dictionaries(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """One dictionary of plain values for each row."""
-    plain = {name: [_plain(value) for value in values] for name, values in columns.items()}
-    return [dict(zip(plain, values, strict=True)) for values in zip(*plain.values(), strict=True)]
-
-
 class Sight:
     """Which arms a choice shows, and with which probability an arm is seen.
 
-    Arms of one group show the same arms, so with cliques the sums are over groups.
+    Arms of one group show the same arms. Where the groups are a partition, as with cliques, an arm is seen with the
+    probability of its group; elsewhere that of all groups that show it is added up.
     """
 
     def __init__(self, learner: Learner) -> None:
-        where, starts, order = learner.visibility
-        self._where, self._starts, self._order = where, starts, order
-        n_arms, n_groups = learner.n_arms, starts.size - 1
-        self._groups = csr_array((np.ones(n_arms), (np.arange(n_arms), where)), shape=(n_arms, n_groups))
-        self._shows = csr_array((np.ones(order.size), order, starts), shape=(n_groups, n_arms))
-        self._lists = [order[starts[g] : starts[g + 1]] for g in range(n_groups)]
+        self.where, self._starts, self._order = learner.visibility
+        n_arms, n_groups = learner.n_arms, self._starts.size - 1
+        self.sizes = np.diff(self._starts)
+        self._lists = [self._order[self._starts[g] : self._starts[g + 1]] for g in range(n_groups)]
+        self.own_place = np.array([_place(arm, self._lists[self.where[arm]]) for arm in range(n_arms)])
+        self._is_partition = self._order.size == n_arms and bool(
+            (self.where[self._order] == np.repeat(np.arange(n_groups), self.sizes)).all()
+        )
+        self._groups = csr_array((np.ones(n_arms), (np.arange(n_arms), self.where)), shape=(n_arms, n_groups))
+        self._shows = csr_array((np.ones(self._order.size), self._order, self._starts), shape=(n_groups, n_arms))
 
-    def observed(self, arm: int) -> NDArray[np.int64]:
-        """The arms that ``arm`` shows."""
-        return self._lists[self._where[arm]]
+    def observed(self, arms: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The arms that each of ``arms`` shows, one list after the other."""
+        return np.concatenate([np.zeros(0, np.int64), *(self._lists[group] for group in self.where[arms].tolist())])
 
-    def lists(self) -> dict[str, list[int]] | None:
-        """As plain data: the group of each arm and the arms that each group shows; None if that is too much."""
-        if self._order.size + self._where.size > MOST_SIGHTS:
+    def as_data(self) -> dict[str, list[int]] | None:
+        """The group of each arm and the arms that each group shows; None if that is too much for a header."""
+        if self._order.size + self.where.size > MOST_SIGHTS:
             return None
-        return {"where": self._where.tolist(), "starts": self._starts.tolist(), "order": self._order.tolist()}
+        return {"where": self.where.tolist(), "starts": self._starts.tolist(), "order": self._order.tolist()}
 
-    def probabilities_of(self, arms: NDArray[np.int64], rows: list[list[Any]]) -> list[NDArray[np.float64] | None]:
-        """For each row, the probability of seeing each arm that was seen; None where it is not known."""
-        known = [k for k, row in enumerate(rows) if row[3] is not None]
-        found: list[NDArray[np.float64] | None] = [None] * len(rows)
-        if not known:
-            return found
-        by_group = np.array([rows[k][3] for k in known]) @ self._groups
-        seen = by_group @ self._shows
-        for place, k in enumerate(known):
-            found[k] = np.minimum(seen[place][self.observed(arms[k])], 1.0)
-        return found
+    def probabilities(self, arms: NDArray[np.int64], vectors: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+        """For each choice, the probability of seeing each arm that it shows."""
+        groups = self.where[arms]
+        if self._is_partition:
+            by_group = np.add.reduceat(vectors[:, self._order], self._starts[:-1], axis=1)
+            own = np.minimum(by_group[np.arange(arms.size), groups], 1.0)
+            return [np.repeat(own, self.sizes[groups])]
+        seen = np.minimum((vectors @ self._groups) @ self._shows, 1.0)
+        return [seen[k][self._lists[group]] for k, group in enumerate(groups.tolist())]
 
 
-def _own(arm: int, observed: NDArray[np.int64], losses: NDArray[np.float64] | None) -> float | None:
-    """The loss of the chosen arm itself, if it was seen."""
-    if losses is None:
-        return None
+def _place(arm: int, observed: NDArray[np.int64]) -> int:
+    """Where ``arm`` stands in a sorted list, or -1."""
     place = int(np.searchsorted(observed, arm))
-    return float(losses[place]) if place < observed.size and observed[place] == arm else None
+    return place if place < observed.size and observed[place] == arm else -1
 
 
-def _plain(value: Any) -> Any:
-    return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
+def _pscore(row: list[Any]) -> float:
+    """The probability of the choice, from the vector where the learner does not say it; NaN if it is not known."""
+    known: float = row[0].probability
+    return float(row[3][row[1]]) if math.isnan(known) and row[3] is not None else known
 
 
 _OPEN_LOGS: weakref.WeakSet[DecisionLog] = weakref.WeakSet()

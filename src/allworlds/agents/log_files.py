@@ -17,9 +17,11 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from allworlds.foundation.errors import InvalidParameter, InvalidState, import_extra
 from allworlds.foundation.files import disk_errors, write_atomic
@@ -58,6 +60,40 @@ OUTCOME = ("loss", "reward", "losses", "status", "outcome_timestamp")
 """What an outcome adds to its decision."""
 
 
+class Lists:
+    """A column of lists: all values in one array, and the length of each list; some may be missing."""
+
+    def __init__(self, flat: NDArray[Any], lengths: NDArray[np.int64], missing: NDArray[np.bool_]) -> None:
+        self.flat, self.missing = flat, missing
+        self.starts = np.concatenate([[0], np.cumsum(lengths)])
+
+    @classmethod
+    def of(cls, values: list[Any]) -> Lists:
+        """From lists of integers, or None."""
+        missing = np.array([value is None for value in values])
+        lengths = np.array([0 if value is None else len(value) for value in values])
+        present = [np.asarray(value, np.int64) for value in values if value is not None]
+        return cls(np.concatenate([np.zeros(0, np.int64), *present]), lengths, missing)
+
+    def to_list(self) -> list[list[Any] | None]:
+        """As plain lists."""
+        flat, starts = self.flat.tolist(), self.starts.tolist()
+        return [None if gone else flat[starts[k] : starts[k + 1]] for k, gone in enumerate(self.missing.tolist())]
+
+
+def as_dictionaries(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """One dictionary of plain values for each row; what is not known is None."""
+    plain = {name: _plain_column(values) for name, values in columns.items()}
+    return [dict(zip(plain, values, strict=True)) for values in zip(*plain.values(), strict=True)]
+
+
+def _plain_column(values: Any) -> list[Any]:
+    if isinstance(values, Lists):
+        return values.to_list()
+    listed = values.tolist() if isinstance(values, np.ndarray) else values
+    return [None if value != value else value for value in listed]  # NaN is not equal to itself
+
+
 class LogFile(Protocol):
     """A log that can be appended to."""
 
@@ -87,8 +123,6 @@ class LineFile:
 
     def append(self, columns: Mapping[str, Any], header: Mapping[str, Any]) -> None:
         """Append lines and sync the file."""
-        from allworlds.agents.log import as_dictionaries
-
         head = json.dumps({"log": dict(header)})
         lines = [] if head == self._said else [head]
         lines += [json.dumps(row, allow_nan=False) for row in as_dictionaries(columns)]
@@ -125,7 +159,7 @@ class PartFolder:
         pa, parquet = import_extra("pyarrow", "data"), import_extra("pyarrow.parquet", "data")
         sink = pa.BufferOutputStream()
         words = [name for name, kind in COLUMNS.items() if kind == "word"]
-        parquet.write_table(table, sink, compression="lz4", use_dictionary=words, write_statistics=False)
+        parquet.write_table(table, sink, compression="none", use_dictionary=words, write_statistics=False)
         write_atomic(self.path / part_name(first, last), sink.getvalue())
         return first, last
 
@@ -175,22 +209,13 @@ def parts_in(folder: Path) -> list[tuple[int, int]]:
 def arrow_table(columns: Mapping[str, Any]) -> Any:
     """The columns as an Arrow table with the types of :data:`COLUMNS`."""
     pa = import_extra("pyarrow", "data", "logs in Parquet need")
-    import numpy as np
-
     kinds = {"int": pa.int64(), "float": pa.float64(), "word": pa.string()}
-    lists = {"ints": (np.int64, pa.int64()), "floats": (np.float64, pa.float64())}
 
     def column(values: Any, kind: str) -> Any:
-        if kind in kinds:
-            return pa.array(values, kinds[kind])
-        own, arrow = lists[kind]
-        lengths = np.fromiter((0 if value is None else len(value) for value in values), np.int64, len(values))
-        missing = np.fromiter((value is None for value in values), bool, len(values))
-        present = [value for value in values if value is not None]
-        flat = np.concatenate([np.zeros(0, own), *present]).astype(own, copy=False)
-        ends = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
-        mask = pa.array(missing) if missing.any() else None
-        return pa.ListArray.from_arrays(pa.array(ends), pa.array(flat, arrow), mask=mask)
+        if not isinstance(values, Lists):
+            return pa.array(values, kinds[kind], from_pandas=True)
+        mask = pa.array(values.missing) if values.missing.any() else None
+        return pa.ListArray.from_arrays(pa.array(values.starts.astype(np.int32)), pa.array(values.flat), mask=mask)
 
     return pa.table({name: column(columns[name], kind) for name, kind in COLUMNS.items()})
 
@@ -209,7 +234,7 @@ def load_log(path: str | os.PathLike[str]) -> Any:
     | ``loss``, ``reward`` | of the chosen arm, in [0, 1]; ``reward`` is ``1 - loss`` |
     | ``pscore``, ``clique``, ``clique_pscore`` | the probability of the choice, the clique and its probability |
     | ``observed``, ``losses``, ``seeing`` | the arms that were seen, their losses, the probability of seeing each |
-    | ``probabilities``, ``available`` | of all arms; and which of them could be chosen, None for all |
+    | ``probabilities``, ``available`` | of all arms, in single precision; which could be chosen, None for all |
     | ``status``, ``package_version`` | what became of it, and who wrote it |
     """
     import_extra("pandas", "tables", "load_log needs")
