@@ -26,6 +26,8 @@ _HOMES = {
     "Trace": "simulation",
     "TsallisShannon": "learners",
     "clique_cover": "covers",
+    "evaluate": "agents",
+    "export_log": "agents",
     "load_log": "agents",
     "load_results": "experiments",
     "make_graph": "graphs.by_name",
@@ -33,6 +35,7 @@ _HOMES = {
     "make_world": "worlds.by_name",
     "play": "simulation",
     "play_many": "simulation",
+    "plot_evaluation": "reporting.evaluation_figure",
     "plot_regret": "reporting.curves",
     "run_experiment": "workflows.experiments",
     "run_race": "workflows.race",
@@ -45,7 +48,7 @@ __all__ = ["__version__", "errors", *sorted(_HOMES), *_ROOMS]
 
 if TYPE_CHECKING:
     from allworlds import covers, ftrl, graphs, learners, simulation, theory, worlds
-    from allworlds.agents import Agent, Decision, load_log
+    from allworlds.agents import Agent, Decision, evaluate, export_log, load_log
     from allworlds.covers import CliqueCover, clique_cover
     from allworlds.experiments import load_results
     from allworlds.foundation import errors
@@ -56,6 +59,7 @@ if TYPE_CHECKING:
     from allworlds.learners import TsallisShannon
     from allworlds.learners.by_name import make_learner
     from allworlds.reporting.curves import plot_regret
+    from allworlds.reporting.evaluation_figure import plot_evaluation
     from allworlds.simulation import Trace, play, play_many
     from allworlds.workflows.experiments import run_experiment
     from allworlds.workflows.race import run_race

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -91,7 +92,7 @@ def _plain_column(values: Any) -> list[Any]:
     if isinstance(values, Lists):
         return values.to_list()
     listed = values.tolist() if isinstance(values, np.ndarray) else values
-    return [None if value != value else value for value in listed]  # NaN is not equal to itself
+    return [None if isinstance(value, float) and math.isnan(value) else value for value in listed]
 
 
 class LogFile(Protocol):

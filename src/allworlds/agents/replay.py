@@ -1,11 +1,12 @@
 """Let another learner live through a log: what it would have chosen, and what it would have learnt.
 
-In each round the learner draws an arm. It may learn the outcome only if the log shows all that it would have seen, which
-happens with a probability ``q`` that depends on the arm. Learning whenever possible would teach it mostly from the arms
-that the log prefers. So it learns with probability ``c / q``: every round is then learnt from with the same
-probability ``c``, whatever it chose, and the learner lives through a shorter, fair version of the log (rejection
-sampling; Li, Chu, Langford and Wang, WSDM 2011; Dudik, Erhan, Langford and Li, UAI 2012, for logs that are not uniform).
-Its distributions are older than the rounds they are applied to, so estimates and intervals are those of any policy.
+In each round the learner draws an arm. It may learn the outcome only if the log shows all that it would have seen. That
+happens with a probability ``q`` that depends on the arm: learning whenever possible would teach it mostly from the arms
+that the log prefers. So it learns with probability ``c / q``. Every round is then learnt from with the same probability
+``c``, whatever it chose, and the learner lives through a shorter, fair version of the log. This is rejection sampling:
+Li, Chu, Langford and Wang, WSDM 2011; for logs that are not uniform Dudik, Erhan, Langford and Li, UAI 2012. The
+learner's distributions are older than the rounds they are applied to, so its estimates and intervals are those of any
+policy.
 """
 
 from __future__ import annotations
