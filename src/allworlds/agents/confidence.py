@@ -33,20 +33,20 @@ PSI = -np.log1p(-LAMBDAS) - LAMBDAS
 def margin(variance: Floats, alpha: float) -> Floats:
     """The least ``s`` at which the mixture ``sum_k w_k exp(lambda_k s - psi(lambda_k) V)`` reaches ``1 / alpha``.
 
-    Found by bisection; the upper end is returned, so that rounding cannot make an interval too short.
+    The logarithm of the mixture is convex in ``s``, so Newton's steps from above stay above the solution: rounding apart,
+    an interval cannot become too short.
     """
     variance = np.atleast_1d(np.asarray(variance, dtype=np.float64))
-    limit = -np.log(alpha)
-    above = (limit - LOG_WEIGHTS + np.multiply.outer(variance, PSI)) / LAMBDAS
-    high = above.min(axis=-1)  # a single term of the mixture reaches the limit there
-    low = np.zeros_like(high)
-    for _ in range(60):
-        middle = 0.5 * (low + high)
-        exponent = LOG_WEIGHTS + np.multiply.outer(middle, np.ones(LAMBDAS.size)) * LAMBDAS
-        reached = logsumexp(exponent - np.multiply.outer(variance, PSI), axis=-1) >= limit
-        high = np.where(reached, middle, high)
-        low = np.where(reached, low, middle)
-    return high
+    offsets = LOG_WEIGHTS + np.log(alpha) - np.multiply.outer(variance, PSI)
+    root: Floats = (-offsets / LAMBDAS).min(axis=-1)  # one term of the mixture alone reaches 1 / alpha there
+    for _ in range(30):
+        exponents = offsets + root[:, None] * LAMBDAS
+        value = logsumexp(exponents, axis=-1)
+        if (value <= 1e-9).all():
+            break
+        slope = (np.exp(exponents - value[:, None]) * LAMBDAS).sum(axis=-1)
+        root = root - np.maximum(value, 0.0) / slope
+    return root
 
 
 def lower_limits(terms: Floats, alpha: float, at: NDArray[np.int64]) -> Floats:

@@ -20,13 +20,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from allworlds.agents.confidence import intervals
-from allworlds.agents.logged_rounds import Floats, LoggedRounds, Sightings, logged_rounds
+from allworlds.agents.logged_rounds import Floats, Ints, LoggedRounds, Sightings, logged_rounds
 from allworlds.agents.replay import OnProgress, Replayed, replay
 from allworlds.foundation.checks import numbers, real
 from allworlds.foundation.errors import InvalidParameter, counted
@@ -223,16 +223,8 @@ def _arm(arm: Any, labels: tuple[str, ...]) -> int:
 
 
 def _value(name: str, what: Floats | Replayed, rounds: LoggedRounds, alpha: float) -> PolicyValue:
-    views = {}
-    for view, sightings in (("seeing", rounds.seen), ("playing", rounds.played)):
-        if isinstance(what, Replayed):
-            shares = what.distributions[what.version[sightings.round], sightings.arm]
-            guessed = what.distributions[what.version]
-        else:
-            shares, guessed = what[sightings.arm], what
-        views[view] = _view(sightings, shares, guessed, rounds, alpha)
+    mine, other = (_view(sightings, what, rounds, alpha) for sightings in (rounds.seen, rounds.played))
     notes = list(what.notes) if isinstance(what, Replayed) else []
-    mine = views["seeing"]
     if mine.effective == 0.0:
         notes.append("never seen: the log says nothing about it")
     elif mine.effective < FEW or mine.heaviest > HEAVY:
@@ -240,42 +232,66 @@ def _value(name: str, what: Floats | Replayed, rounds: LoggedRounds, alpha: floa
             f"poor overlap: {mine.effective:.0f} effective rounds, and one round has {100 * mine.heaviest:.0f}% of the "
             "weight; trust the interval, not the estimate"
         )
-    return PolicyValue(
-        name, mine, views["playing"], what.n_learnt if isinstance(what, Replayed) else None, tuple(notes)
+    return PolicyValue(name, mine, other, what.n_learnt if isinstance(what, Replayed) else None, tuple(notes))
+
+
+class Terms(NamedTuple):
+    """Of the estimates, one a round; 0 where nothing was seen of the policy's arms."""
+
+    weights: Floats
+    losses: Floats
+    """``weight x loss``"""
+    complements: Floats
+    """``weight x (1 - loss)``"""
+    robust: Floats
+
+
+def terms_of(sightings: Sightings, what: Floats | Replayed, n_rounds: int) -> Terms:
+    """The terms of a policy with one distribution, or of one that moves."""
+    if isinstance(what, Replayed):
+        used, share = sightings, what.distributions[what.version[sightings.round], sightings.arm]
+        arms = np.arange(what.distributions.shape[1])
+        policy = what.distributions[what.version]
+    else:
+        used = Sightings(*(column[what[sightings.arm] > 0.0] for column in sightings))
+        share, arms = what[used.arm], np.flatnonzero(what > 0.0)
+        policy = what[arms]
+
+    def by_round(values: Floats) -> Floats:
+        return np.bincount(used.round, weights=values, minlength=n_rounds).astype(np.float64)
+
+    each = share / used.probability
+    guesses = _guesses(used, arms, n_rounds)
+    own = guesses[used.round, np.searchsorted(arms, used.arm)]
+    return Terms(
+        by_round(each),
+        by_round(each * used.loss),
+        by_round(each * (1.0 - used.loss)),
+        (guesses * policy).sum(axis=1) + by_round(each * (used.loss - own)),
     )
 
 
-def _view(sightings: Sightings, shares: Floats, policy: Floats, rounds: LoggedRounds, alpha: float) -> View:
-    """``shares`` are the policy's probabilities at the sightings, ``policy`` those of all arms (in each round)."""
-    n = rounds.n_rounds
-
-    def by_round(values: Floats) -> Floats:
-        return np.bincount(sightings.round, weights=values, minlength=n)
-
-    each = shares / sightings.probability
-    weights, terms = by_round(each), by_round(each * sightings.loss)
-    complements = by_round(each * (1.0 - sightings.loss))
+def _view(sightings: Sightings, what: Floats | Replayed, rounds: LoggedRounds, alpha: float) -> View:
+    weights, terms, complements, robust = terms_of(sightings, what, rounds.n_rounds)
     low, high = intervals(terms, complements, alpha)
     total, squares = float(weights.sum()), float(np.square(weights).sum())
-    guesses = _guesses(sightings, rounds.n_arms, n)
-    own = guesses[sightings.round, sightings.arm]
-    robust = (guesses * policy).sum(axis=1) + by_round(each * (sightings.loss - own))
     return View(
         ips=float(terms.mean()),
         snips=float(terms.sum() / total) if total > 0.0 else None,
         dr=float(robust.mean()),
         low=float(low[0]),
         high=float(high[0]),
-        variance=float(terms.var(ddof=1)) if n > 1 else 0.0,
+        variance=float(terms.var(ddof=1)) if terms.size > 1 else 0.0,
         effective=total * total / squares if squares > 0.0 else 0.0,
         heaviest=float(weights.max() / total) if total > 0.0 else 0.0,
     )
 
 
-def _guesses(sightings: Sightings, n_arms: int, n_rounds: int) -> Floats:
-    """(n, N) for each round and arm the mean of the losses seen before, started with one of 1/2."""
-    sums, counts = np.zeros((n_rounds + 1, n_arms)), np.zeros((n_rounds + 1, n_arms))
-    np.add.at(sums, (sightings.round + 1, sightings.arm), sightings.loss)
-    np.add.at(counts, (sightings.round + 1, sightings.arm), 1.0)
+def _guesses(sightings: Sightings, arms: Ints, n_rounds: int) -> Floats:
+    """(n, A) for each round and arm of ``arms`` the mean of the losses seen before, started with one of 1/2."""
+    sums, counts = np.zeros((n_rounds + 1, arms.size)), np.zeros((n_rounds + 1, arms.size))
+    where = sightings.round + 1, np.searchsorted(arms, sightings.arm)
+    np.add.at(sums, where, sightings.loss)
+    np.add.at(counts, where, 1.0)
     means: Floats = (0.5 + np.cumsum(sums, axis=0)) / (1.0 + np.cumsum(counts, axis=0))
     return means[:-1]

@@ -109,7 +109,7 @@ class DecisionLog:
         self._header = {
             "learner": learner.title,
             "n_actions": learner.n_arms,
-            "labels": None if learner.graph.labels is None else list(learner.graph.labels),  # type: ignore[union-attr]
+            "labels": None if learner.graph.labels is None else list(learner.graph.labels),
             "reward": allowed.reward,
             "low": allowed.low,
             "high": allowed.high,

@@ -104,13 +104,11 @@ class LogFile(Protocol):
 
 def log_file(path: Path) -> LogFile:
     """The log at ``path``, which need not exist yet; its folder must."""
-    kind = {".parquet": PartFolder, ".jsonl": LineFile}.get(path.suffix)
-    if kind is None:
+    if path.suffix not in (".parquet", ".jsonl"):
         raise InvalidParameter(f"log is {str(path)!r}; expected a name ending in .parquet or .jsonl")
     if not path.parent.is_dir():
         raise InvalidParameter(f"log is {str(path)!r}, but '{path.parent}' is not a folder; create it first")
-    file: LogFile = kind(path)
-    return file
+    return PartFolder(path) if path.suffix == ".parquet" else LineFile(path)
 
 
 class LineFile:

@@ -92,7 +92,7 @@ class ThompsonN(Learner[State, Ticket]):
         return counts / GUESSES
 
     def logged_distribution(self, state: State) -> NDArray[np.float64]:
-        """(N,) by integration, to about 1e-6: ``P(guess_i is lowest)``, the integral of ``f_i prod_(j != i) (1 - F_j)``.
+        """(N,) by integration, to about 1e-6: the integral of ``f_i prod_(j != i) (1 - F_j)``.
 
         >>> from allworlds.graphs import bandit
         >>> learner = ThompsonN(bandit(2))

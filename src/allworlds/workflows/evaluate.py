@@ -38,7 +38,7 @@ def evaluate_log(
     ``thompson-n``, that is replayed on ``graph``, by default on what the log says of who shows whom.
     """
     table = load_log(log)
-    folder = None if out is None else open_folder(out)
+    folder = None if out is None else open_folder(Path(out))
     chosen: Policy = parse_policy(policy)
     if learner is not None:
         if policy != "each":
