@@ -33,8 +33,8 @@ PSI = -np.log1p(-LAMBDAS) - LAMBDAS
 def margin(variance: Floats, alpha: float) -> Floats:
     """The least ``s`` at which the mixture ``sum_k w_k exp(lambda_k s - psi(lambda_k) V)`` reaches ``1 / alpha``.
 
-    The logarithm of the mixture is convex in ``s``, so Newton's steps from above stay above the solution: rounding apart,
-    an interval cannot become too short.
+    The logarithm of the mixture is convex in ``s``, so Newton's steps from above stay above the solution: but for
+    rounding, an interval cannot become too short.
     """
     variance = np.atleast_1d(np.asarray(variance, dtype=np.float64))
     offsets = LOG_WEIGHTS + np.log(alpha) - np.multiply.outer(variance, PSI)
