@@ -34,7 +34,7 @@ def test_vowpal_wabbit_reads_it(log, tmp_path, format, options):
     first.finish()
     reader = vw.Workspace(f"{options} --quiet")
     for (_, row), text in zip(table.iterrows(), lines if format == "dsjson" else blocks(lines), strict=True):
-        examples = reader.parse(text if format == "dsjson" else text)
+        examples = reader.parse(text)
         labels = [example.get_label(vw.LabelType.CONTEXTUAL_BANDIT) for example in examples]
         costs = [(k, one.costs[0]) for k, one in enumerate(labels) if one.costs and one.costs[0].probability > 0]
         assert len(costs) == 1

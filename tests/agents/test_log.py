@@ -62,7 +62,7 @@ def test_outcomes_that_come_late_are_joined_and_lost_ones_stay_open(tmp_path, su
     agent = aw.Agent(aw.graphs.disjoint_cliques(2, 2), seed=1, reward=True, high=10.0, log=path)
     first, second, third = agent.choose(), agent.choose(), agent.choose()
     agent.log.flush()
-    agent.observe(second, {arm: 2.5 for arm in second.observes})
+    agent.observe(second, dict.fromkeys(second.observes, 2.5))
     agent.void(third)
     agent.log.flush()
     table = aw.load_log(path)
@@ -78,7 +78,7 @@ def test_a_restored_agent_goes_on_in_the_same_log(tmp_path):
     agent.log.flush()
     agent.save(tmp_path / "agent.json")
     again = aw.Agent.load(tmp_path / "agent.json", log=tmp_path / "log.parquet")
-    again.observe(waiting.id, {arm: 0.5 for arm in waiting.observes})
+    again.observe(waiting.id, dict.fromkeys(waiting.observes, 0.5))
     play(again, 2)
     again.log.flush()
     table = aw.load_log(tmp_path / "log.parquet")
@@ -220,7 +220,7 @@ def test_files_that_are_no_logs_are_refused(tmp_path):
     with pytest.raises(aw.errors.InvalidState, match="is not a log of decisions"):
         aw.load_log(tmp_path / "log.jsonl")
     (tmp_path / "log.jsonl").write_text("hello\n")
-    with pytest.raises(aw.errors.InvalidState, match="line 1 .* is not JSON"):
+    with pytest.raises(aw.errors.InvalidState, match=r"line 1 .* is not JSON"):
         aw.load_log(tmp_path / "log.jsonl")
 
 
