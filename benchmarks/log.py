@@ -15,9 +15,9 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-from agent import seconds_of_agent
 
 import allworlds as aw
+from agent import seconds_of_agent
 
 
 def measure(n_cliques: int, size: int, n_rounds: int, repeats: int) -> dict[str, float]:
