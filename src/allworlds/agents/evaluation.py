@@ -253,7 +253,13 @@ def terms_of(sightings: Sightings, what: Floats | Replayed, n_rounds: int) -> Te
         arms = np.arange(what.distributions.shape[1])
         policy = what.distributions[what.version]
     else:
-        used = Sightings(*(column[what[sightings.arm] > 0.0] for column in sightings))
+        of_policy = what[sightings.arm] > 0.0
+        used = Sightings(
+            sightings.round[of_policy],
+            sightings.arm[of_policy],
+            sightings.loss[of_policy],
+            sightings.probability[of_policy],
+        )
         share, arms = what[used.arm], np.flatnonzero(what > 0.0)
         policy = what[arms]
 
