@@ -27,12 +27,16 @@ _HOMES = {
     "Trace": "simulation",
     "TsallisShannon": "learners",
     "clique_cover": "covers",
+    "evaluate": "agents",
+    "export_log": "agents",
+    "load_log": "agents",
     "load_results": "experiments",
     "make_graph": "graphs.by_name",
     "make_learner": "learners.by_name",
     "make_world": "worlds.by_name",
     "play": "simulation",
     "play_many": "simulation",
+    "plot_evaluation": "reporting.evaluation_figure",
     "plot_graph": "reporting.graph_picture",
     "plot_regret": "reporting.curves",
     "run_experiment": "workflows.experiments",
@@ -46,7 +50,7 @@ __all__ = ["__version__", "errors", *sorted(_HOMES), *_ROOMS]
 
 if TYPE_CHECKING:
     from allworlds import covers, ftrl, graphs, learners, simulation, theory, worlds
-    from allworlds.agents import Agent, Decision, Fleet
+    from allworlds.agents import Agent, Decision, Fleet, evaluate, export_log, load_log
     from allworlds.covers import CliqueCover, clique_cover
     from allworlds.experiments import load_results
     from allworlds.foundation import errors
@@ -57,6 +61,7 @@ if TYPE_CHECKING:
     from allworlds.learners import TsallisShannon
     from allworlds.learners.by_name import make_learner
     from allworlds.reporting.curves import plot_regret
+    from allworlds.reporting.evaluation_figure import plot_evaluation
     from allworlds.reporting.graph_picture import plot_graph
     from allworlds.simulation import Trace, play, play_many
     from allworlds.workflows.experiments import run_experiment

@@ -94,7 +94,8 @@ def test_what_is_not_as_in_the_paper_is_seen_in_the_repr(cover):
     assert "exploration" not in repr(Constants.paper(cover, 10))
     assert "floor" not in repr(Constants.sharp(cover))
     assert "implicit exploration=57.62/(t + 300), variance floor=0.25)" in repr(Constants.unproved(cover))
-    assert "memory=20, baseline share=0.75, barrier slope=1.25, deficit limit=0.08, deficit root=4)" in repr(Constants.practical(cover))
+    words = "memory=20, baseline share=0.75, barrier slope=1.25, deficit limit=0.08, deficit root=4)"
+    assert words in repr(Constants.practical(cover))
     for whole in (Constants.paper(cover, 10), Constants.sharp(cover), Constants.unproved(cover)):
         assert "share" not in repr(whole)
 

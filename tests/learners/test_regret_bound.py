@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import numpy as np
@@ -62,7 +63,8 @@ def test_the_bound_is_the_formula_round_by_round():
 def test_what_the_deficit_limit_takes_off_is_added():
     learner = aw.TsallisShannon(clique_cover(disjoint_cliques(2, 1)))
     tight = aw.TsallisShannon(
-        learner.cover, aw.Constants(**{**vars(learner.constants), "deficit_limit": 1e-3, "deficit_root": 0.0, "label": "tight"})
+        learner.cover,
+        dataclasses.replace(learner.constants, deficit_limit=1e-3, deficit_root=0.0, label="tight"),
     )
     states = [rule.init() for rule in (learner, tight)]
     for rule, state in zip((learner, tight), states, strict=True):

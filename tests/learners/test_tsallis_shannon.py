@@ -330,7 +330,8 @@ def test_without_a_memory_the_share_changes_nothing():
 def test_no_estimate_puts_a_clique_further_behind_than_the_deficit_limit():
     cover = interleaved_cover()
     limit, root = 0.001, 0.02
-    learner = TsallisShannon(cover, dataclasses.replace(Constants.practical(cover), deficit_limit=limit, deficit_root=root))
+    constants = dataclasses.replace(Constants.practical(cover), deficit_limit=limit, deficit_root=root)
+    learner = TsallisShannon(cover, constants)
     held_back = 0
     state = learner.init()
     for t in range(1, 600):

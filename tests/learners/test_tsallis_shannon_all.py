@@ -92,7 +92,8 @@ def test_a_clique_is_not_put_further_behind_than_the_deficit_limit():
     rises = []
     for limit in (0.1, 1e9):
         learner = TsallisShannonAll(cover, Constants.practical(cover))
-        object.__setattr__(learner, "constants", Constants(**(vars(learner.constants) | {"deficit_limit": limit, "deficit_root": 0.0})))
+        changed = vars(learner.constants) | {"deficit_limit": limit, "deficit_root": 0.0}
+        object.__setattr__(learner, "constants", Constants(**changed))
         state = learner.init()
         state.clock[0] = 10.0
         state.cumulative_losses[3:] = 25.0  # the second clique

@@ -50,7 +50,8 @@ def by_hand_estimates(state: PracticalRound, k: int) -> np.ndarray:
     before = min(state.cumulative_losses[i] for i in clique)
     after = min(state.cumulative_losses[i] + raw[i] for i in clique)
     rounds = state.round + state.constants.head_start
-    limit = state.solution.multiplier + state.constants.deficit_limit * rounds + state.constants.deficit_root * rounds**0.5
+    c = state.constants
+    limit = state.solution.multiplier + c.deficit_limit * rounds + c.deficit_root * rounds**0.5
     z = max(0.0, after - max(before, limit))
     row = np.zeros(state.cover.n_arms)
     for i in clique:

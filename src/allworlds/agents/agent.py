@@ -39,7 +39,8 @@ from allworlds.agents.arms import (
 )
 from allworlds.agents.drawing import as_mask, as_shares, check_redrawn, restricted
 from allworlds.agents.files import as_path, read_file, write_file
-from allworlds.agents.kernels import bind, scale_losses
+from allworlds.agents.kernels import bind, bind_distribution, scale_losses
+from allworlds.agents.log import DecisionLog, LogTarget, open_log
 from allworlds.agents.reports import Decision, Losses, ValueRange, reported_values
 from allworlds.agents.summary import AgentReport, make_report
 from allworlds.agents.tally import Tally
@@ -72,6 +73,9 @@ class Agent:
         The range of reported values; they are brought to [0, 1].
     minimum_share:
         The least probability of each arm, by arm (``{"control": 0.05}``) or one number for all.
+    log:
+        Where to log decisions and outcomes: a name ending in ``.parquet`` or ``.jsonl``, a
+        :class:`~allworlds.agents.log.DecisionLog`, or a function that is called with each row, a dictionary.
 
     Examples
     --------
@@ -94,6 +98,7 @@ class Agent:
         low: float = 0.0,
         high: float = 1.0,
         minimum_share: float | Mapping[Any, float] | None = None,
+        log: LogTarget | None = None,
     ) -> None:
         if isinstance(learner, FeedbackGraph | CliqueCover):
             learner = TsallisShannon(learner)
@@ -117,6 +122,7 @@ class Agent:
         self._pending: dict[int, tuple[Decision, Any]] = {}
         self._observed: dict[int | bytes, tuple[Label, ...]] = {}
         self._lock = threading.RLock()
+        self._log = None if log is None else open_log(log, learner, self._allowed)
         self._start(learner.init())
 
     def _start(self, state: Any) -> None:
@@ -126,6 +132,8 @@ class Agent:
         self._floors = np.zeros(self._graph.n_arms)
         for arm, share in self._shares.items():
             self._floors[self._graph.index_of(arm)] = share
+        if self._log is not None:
+            self._log.distribution = bind_distribution(self._learner, state)
 
     def __repr__(self) -> str:
         waiting = len(self._pending)
@@ -140,6 +148,11 @@ class Agent:
     def seed(self) -> int:
         """The seed; with it and the same reports the agent makes the same decisions."""
         return self._seed
+
+    @property
+    def log(self) -> DecisionLog | None:
+        """The log, if there is one: ``agent.log.flush()`` writes what is still in memory."""
+        return self._log
 
     @property
     def round(self) -> int:
@@ -194,19 +207,23 @@ class Agent:
         with self._lock:
             number = self._next_id
             if available is None and not self._shares:
-                mask, ticket = None, self._draw(number)
+                mask, used, ticket = None, None, self._draw(number)
                 if number % self._tally.every == 0 and self._learner.exact_probability:
                     self._tally.audit(ticket.arm, self._learner.distribution(self._state))
             else:
-                mask, ticket = self._draw_restricted(number, available)
+                mask, used, ticket = self._draw_restricted(number, available)
             decision = self._as_decision(number, ticket, mask)
             self._pending[number] = (decision, ticket)
             self._tally.drawn[ticket.arm] += 1.0
             self._next_id = number + 1
+            if self._log is not None:
+                self._log.chose(decision, ticket.arm, used, mask)
             return decision
 
-    def _draw_restricted(self, number: int, available: Iterable[Label] | None) -> tuple[NDArray[np.int64] | None, Any]:
-        """Draw with a mask or with minimum shares: the mask, and the ticket under the distribution really used."""
+    def _draw_restricted(
+        self, number: int, available: Iterable[Label] | None
+    ) -> tuple[NDArray[np.int64] | None, NDArray[np.float64], Any]:
+        """Draw with a mask or with minimum shares: the mask, the distribution really used, and the ticket under it."""
         mask = None
         if available is not None:
             check_redrawn(self._learner, "a mask of available arms")
@@ -215,7 +232,7 @@ class Agent:
         used = restricted(self._learner.distribution(self._state), mask, self._floors)
         arm = int(pick(used, uniform_pair(self._seed, STREAM_AGENT, number, 0)[0]))
         self._tally.audit(arm, used)
-        return mask, self._learner.ticket_from(self._state, arm, used)
+        return mask, used, self._learner.ticket_from(self._state, arm, used)
 
     def observe(self, decision: Decision | int, losses: Losses) -> None:
         """Learn the outcome of a decision (or of its id).
@@ -239,6 +256,8 @@ class Agent:
                     arms, shown = arms[told], shown[told]
                 self._tally.learn(arms, shown)
             del self._pending[kept.id]
+            if self._log is not None and not carried:
+                self._log.observed(kept, ticket.arm, values)
 
     def _learn_carried(self, ticket: Carried, values: NDArray[np.float64]) -> int:
         """Learn the outcome of a decision that is older than the arms; the place of a value out of range, or -1."""
@@ -311,6 +330,11 @@ class Agent:
 
     def _move(self, where: FeedbackGraph | CliqueCover, event: dict[str, Any]) -> None:
         """Go on with other arms; nothing has changed if this raises."""
+        if self._log is not None:
+            raise InvalidParameter(
+                "the agent writes a log, and a log is about one set of arms; expected an agent without one: save it, "
+                "change the arms after Agent.load(file), save again, and load with another log"
+            )
         names = names_of(where.graph if isinstance(where, CliqueCover) else where)
         retired = {arm for past in self._history for arm in past.get("retired", [past.get("arm")])}
         again = [arm for arm in names if arm in retired and arm not in self.arms]
@@ -333,10 +357,12 @@ class Agent:
     def void(self, decision: Decision | int) -> None:
         """Forget a decision whose outcome nobody saw; it cannot be reported any more."""
         with self._lock:
-            kept, _ = self._waiting(decision)
+            kept, ticket = self._waiting(decision)
             if kept.arm in self.arms:
                 self._tally.voided[self._graph.index_of(kept.arm)] += 1.0
             del self._pending[kept.id]
+            if self._log is not None and not isinstance(ticket, Carried):
+                self._log.voided(kept, ticket.arm)
 
     def report(self) -> AgentReport:
         """Where the agent stands: print it, or take ``to_json()``; ``allworlds agent FILE`` does it for a saved one.
@@ -361,16 +387,19 @@ class Agent:
             write_file(as_path(path), rule | self._memory())
 
     @classmethod
-    def load(cls, path: str | Path) -> Agent:
-        """The agent as it was saved; it continues bit for bit. Earlier versions saved a cover for every learner."""
+    def load(cls, path: str | Path, *, log: LogTarget | None = None) -> Agent:
+        """The agent as it was saved; it continues bit for bit. Earlier versions saved a cover for every learner.
+
+        A file does not name a log: ``log`` says where to go on logging.
+        """
         data = read_file(as_path(path))
         try:
-            return cls._from_memory(learner_from_data(data), data)
+            return cls._from_memory(learner_from_data(data), data, log)
         except (AllWorldsError, ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
             raise InvalidState(f"cannot restore the agent in {path}: {error}") from None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickled and copied with its learner and its memory, but without the lock."""
+        """Pickled and copied with its learner and its memory, but without the lock and the log."""
         with self._lock:
             return type(self)._from_memory, (self._learner, self._memory())
 
@@ -394,10 +423,10 @@ class Agent:
         }
 
     @classmethod
-    def _from_memory(cls, learner: Learner, data: dict[str, Any]) -> Agent:
+    def _from_memory(cls, learner: Learner, data: dict[str, Any], log: LogTarget | None = None) -> Agent:
         """The inverse of :meth:`_memory`; a file may be from before masks and shares."""
         allowed = {"reward": data["reward"], "low": data["low"], "high": data["high"]}
-        agent = cls(learner, data["seed"], **allowed, minimum_share=dict(data.get("minimum_share", [])))
+        agent = cls(learner, data["seed"], **allowed, minimum_share=dict(data.get("minimum_share", [])), log=log)
         agent._start(learner.unpack({name: np.asarray(array) for name, array in data["state"].items()}))
         agent._next_id = whole("next_id", data["next_id"], error=InvalidState)
         agent._without_bound = data.get("without_bound", agent._without_bound)

@@ -27,7 +27,7 @@ from allworlds.agents.reports import ValueRange
 from allworlds.kernels.jit import lean_jit
 from allworlds.kernels.random import STREAM_AGENT, uniform_pair
 from allworlds.learners import Learner
-from allworlds.learners.dispatch import draw, update
+from allworlds.learners.dispatch import WRITES_DISTRIBUTION, draw, update, write_distribution
 
 Draw = Callable[[int], Any]
 Learn = Callable[[Any, NDArray[np.float64]], int]
@@ -72,6 +72,26 @@ def bind(learner: Learner, state: Any, seed: int, allowed: ValueRange) -> tuple[
         return wrong
 
     return draw_compiled, learn_compiled
+
+
+def bind_distribution(learner: Learner, state: Any) -> Callable[[], NDArray[np.float64] | None]:
+    """A function that gives the probabilities of the coming choice in a new array, or None if they are not known.
+
+    It is quick where the learner has a compiled ``distribution_kernel``, or the distribution is a field of the state.
+    """
+    if config.DISABLE_JIT or type(state) not in WRITES_DISTRIBUTION:
+        return partial(learner.logged_distribution, state)
+    held, buffer, n_arms = StateType(numba.typeof(state)), _buffer_of(state), learner.n_arms
+    writing = _compiled(write_held, held, numba.typeof(buffer), numba.typeof(np.empty(n_arms)))
+    write = partial(writing.entry_point, None, buffer)
+
+    def distribution() -> NDArray[np.float64]:
+        room = np.empty(n_arms)
+        write(room)
+        return room
+
+    distribution.state = state  # type: ignore[attr-defined]  # the buffer points into it
+    return distribution
 
 
 class StateType(types.Type):  # type: ignore[misc]
@@ -143,6 +163,12 @@ def draw_held(held: Any, buffer: NDArray[np.float64], seed: int, number: int) ->
     """Draw with the uniforms of decision ``number``."""
     first, second = uniform_pair(seed, STREAM_AGENT, number, 0)
     return draw(load_state(held, buffer), first, second)
+
+
+@lean_jit
+def write_held(held: Any, buffer: NDArray[np.float64], distribution: NDArray[np.float64]) -> None:
+    """Write the distribution of the coming choice."""
+    write_distribution(load_state(held, buffer), distribution)
 
 
 @lean_jit

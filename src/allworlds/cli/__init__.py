@@ -15,6 +15,7 @@ import typer
 from allworlds import __version__
 from allworlds.cli.agent import agent
 from allworlds.cli.cover import cover
+from allworlds.cli.evaluate import evaluate
 from allworlds.cli.experiments import experiments, report, resume, run, status, verify_results
 from allworlds.cli.listing import figure, graphs, learners, worlds
 from allworlds.cli.race import race
@@ -30,7 +31,7 @@ app = typer.Typer(
 )
 COMMANDS = (
     *(race, cover, run, resume, status, report, verify_results, experiments),
-    *(learners, worlds, graphs, verify, figure, agent),
+    *(learners, worlds, graphs, verify, figure, agent, evaluate),
 )
 for command in COMMANDS:
     app.command()(error_boundary()(command))

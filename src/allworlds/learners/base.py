@@ -138,6 +138,10 @@ class Learner(ABC, Generic[StateT, TicketT]):
         distribution: NDArray[np.float64] = state.distribution.copy()  # type: ignore[attr-defined]
         return distribution
 
+    def logged_distribution(self, state: StateT) -> NDArray[np.float64] | None:
+        """(N,) the probabilities a log may divide by; None where they are only estimated."""
+        return self.distribution(state) if self.exact_probability else None
+
     def draw(self, state: StateT, first: float, second: float) -> TicketT:
         """Choose an arm by two uniforms in [0, 1); return its ticket and change nothing."""
         return self.keep(state, dispatch.draw(state, first, second))

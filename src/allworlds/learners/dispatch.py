@@ -93,6 +93,16 @@ def write_clique_masses(state: Any, masses: NDArray[np.float64]) -> None:
     """Write the clique masses of the coming round, for a trace; a learner without them writes nothing."""
 
 
+@functools.singledispatch
+def write_distribution(state: Any, distribution: NDArray[np.float64]) -> None:
+    """Write the probability of each arm in the coming round; only for states that gave a ``distribution_kernel``."""
+    raise TypeError(f"state is a {type(state).__name__}; expected one with a distribution_kernel")
+
+
+WRITES_DISTRIBUTION: set[type] = set()
+"""The classes of states that gave a ``distribution_kernel``."""
+
+
 @lean_jit
 def _no_bound(state: Any) -> float:
     return math.nan
@@ -131,12 +141,14 @@ def register_kernels(
     masses_kernel: Callable[..., None] | None = None,
     bound_kernel: Callable[..., float] | None = None,
     graph_kernel: Callable[..., None] | None = None,
+    distribution_kernel: Callable[..., None] | None = None,
 ) -> None:
     """Say which kernels belong to a state; ``visibility_getter`` is plain Python and reads ``state.visibility``.
 
     ``resolve_kernel`` computes what a state that was saved does not hold, such as the coming round's distribution.
     ``masses_kernel`` is for learners with cliques, ``bound_kernel`` for those with a bound on their regret so far,
-    ``graph_kernel`` for those that compute something from a graph that may change, before they draw.
+    ``graph_kernel`` for those that compute something from a graph that may change, before they draw,
+    ``distribution_kernel`` for those whose distribution is not a field of the state, so that a log can have it quickly.
 
     Compiled code called from Python knows a named tuple again by the *name* of its class: two learners whose states
     are both called ``State`` and have fields of the same types would run each other's kernels. So the class is given
@@ -158,6 +170,9 @@ def register_kernels(
     }
     if resolve_kernel is not None:
         kernels[resolve] = resolve_kernel
+    if distribution_kernel is not None:
+        kernels[write_distribution] = distribution_kernel
+        WRITES_DISTRIBUTION.add(state_class)
     for stub, kernel in kernels.items():
         stub.register(state_class, kernel)
     if config.DISABLE_JIT:
@@ -186,3 +201,9 @@ def register_kernels(
     @overload(regraph)
     def _regraph(state):  # type: ignore[no-untyped-def]
         return (lambda state: graph_of(state)) if mine(state) else None
+
+    if distribution_kernel is not None:
+
+        @overload(write_distribution)
+        def _write_distribution(state, distribution):  # type: ignore[no-untyped-def]
+            return (lambda state, distribution: distribution_kernel(state, distribution)) if mine(state) else None

@@ -91,6 +91,36 @@ class ThompsonN(Learner[State, Ticket]):
         count_guesses(state.losses, state.rewards, GUESSES, counts)
         return counts / GUESSES
 
+    def logged_distribution(self, state: State) -> NDArray[np.float64]:
+        """(N,) by integration, to about 1e-6: the integral of ``f_i prod_(j != i) (1 - F_j)``.
+
+        >>> from allworlds.graphs import bandit
+        >>> learner = ThompsonN(bandit(2))
+        >>> state = learner.init()
+        >>> state.losses[:] = 0.0, 1.0  # guesses are uniform and, for arm 1, of density 2x
+        >>> learner.logged_distribution(state).round(6)
+        array([0.666667, 0.333333])
+        """
+        return chance_of_lowest(1.0 + state.losses, 1.0 + state.rewards)
+
+
+def chance_of_lowest(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(N,) the probability that ``Beta(a_i, b_i)`` is the lowest of independent ones; parameters are at least one."""
+    from scipy.integrate import cumulative_simpson
+    from scipy.special import betaln, xlog1py, xlogy
+
+    mean = a / (a + b)
+    spread = np.sqrt(mean * (1.0 - mean) / (a + b + 1.0))
+    low = max(0.0, float((mean - 12.0 * spread).min()))
+    high = min(1.0, float((mean + 12.0 * spread).min()))
+    n_points = int(np.clip(10.0 * (high - low) / spread.min(), 256.0, 20_000.0)) | 1
+    x = np.linspace(low, high, n_points)
+    density = np.exp(xlogy(a[:, None] - 1.0, x) + xlog1py(b[:, None] - 1.0, -x) - betaln(a, b)[:, None])
+    above = np.clip(1.0 - cumulative_simpson(density, x=x, initial=0.0), 1e-300, 1.0)
+    logs = np.log(above)
+    chances = cumulative_simpson(density * np.exp(logs.sum(axis=0) - logs), x=x)[:, -1]
+    return np.asarray(chances / chances.sum())
+
 
 # --- kernels --------------------------------------------------------------------------------------------
 

@@ -23,7 +23,6 @@ stochastic, with ``K`` cliques instead of ``N`` arms; the learner need not be to
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -319,8 +318,8 @@ class TsallisShannon(CliqueLearner[State, Ticket]):
         """The learner with constants of the same setting on another graph or cover, and its state there."""
         if self.half_life is not None:
             raise InvalidParameter(
-                f"the learner forgets with a half-life of {self.half_life} rounds; expected one without half_life, since "
-                "arms cannot come and go in one that forgets"
+                f"the learner forgets with a half-life of {self.half_life} rounds; expected one without half_life, "
+                "since arms cannot come and go in one that forgets"
             )
         cover = where if isinstance(where, CliqueCover) else clique_cover(where)
         learner = type(self)(cover, constants_like(self.constants, self.cover, cover))
@@ -387,8 +386,8 @@ def constants_like(constants: Constants, old: CliqueCover, new: CliqueCover) -> 
             return make(new)
         if min(old.n_cliques, new.n_cliques) > 1:  # earlier defaults differ in these alone
             kept = {name: getattr(constants, name) for name in ("baseline_share", "deficit_limit", "deficit_root")}
-            if dataclasses.replace(make(old), **kept) == constants:
-                return dataclasses.replace(make(new), **kept)
+            if replace(make(old), **kept) == constants:
+                return replace(make(new), **kept)
     raise InvalidParameter(
         f"the constants are {constants.label}, made for {old.n_cliques} cliques; expected a setting that can be "
         "computed for another cover: practical, sharp, paper or unproved"
@@ -413,6 +412,26 @@ def draw(state: State, first: float, second: float) -> Ticket:
     return Ticket(
         int(state.order[chosen]), float(q * y), k, float(q), baseline, float(clock[DAMPING]), int(clock[ROUND])
     )
+
+
+@lean_jit
+def write_distribution(state: State, distribution: Floats) -> None:
+    """``q_k y_i`` of every arm: the same numbers as :func:`draw` compares its uniforms with."""
+    table, clock, work = state.table, state.clock, state.work
+    for k in range(state.starts.size - 1):
+        start, stop = state.starts[k], state.starts[k + 1]
+        x = table[place(k) + TEMPERATURE]
+        q = 1.0 / (x * x)
+        floor = state.rates.gamma * x * x
+        sharpness = clock[RATE] * table[place(k) + RATE_FACTOR] / x
+        top = exp(log_top_of(table, k, stop - start, sharpness, floor))
+        lowest = table[place(k) + LOWEST]
+        for first in range(start, stop, CHUNK):
+            size = min(CHUNK, stop - first)
+            weigh(state.cumulative_losses, first, size, lowest, sharpness, FAR, work)
+            for j in range(size):
+                half = work[np.uint64(j) + WEIGHT]
+                distribution[state.order[first + j]] = q * max(floor, top * half * half)
 
 
 @lean_jit
@@ -641,5 +660,11 @@ def read_bound(state: State) -> float:
 
 
 register_kernels(
-    State, draw, update, visibility_getter=visibility_of, masses_kernel=write_masses, bound_kernel=read_bound
+    State,
+    draw,
+    update,
+    visibility_getter=visibility_of,
+    masses_kernel=write_masses,
+    bound_kernel=read_bound,
+    distribution_kernel=write_distribution,
 )

@@ -1,0 +1,336 @@
+"""Logs on disk: appended to, never rewritten in place, and readable after a kill at any moment.
+
+``.jsonl`` is one file with one JSON object a line. A line that begins with ``{"log":`` says whose decisions follow. A
+kill can cut the last line short; readers leave it out, and the next writer ends it.
+
+``.parquet`` is a folder of Parquet files, *parts*, as pandas, DuckDB, Polars and Spark read it: a Parquet file can only
+be read when it is complete, so every block of rows becomes a file of its own, written whole or not at all. A part is
+named by its first and last row. When 16 parts of about the same size are there they are joined: the joined part is
+written first and the others are deleted afterwards. A kill between the two leaves rows twice on disk; readers skip a
+part that lies within another one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from allworlds.foundation.errors import InvalidParameter, InvalidState, import_extra
+from allworlds.foundation.files import disk_errors, write_atomic
+
+FAN = 16
+"""So many parts of about the same size are joined to one."""
+LARGE = FAN**4
+"""Rows from which on a part is never joined again."""
+PART = re.compile(r"rows-(\d{12})-(\d{12})\.parquet")
+HEADER = b"allworlds"
+COLUMNS = {
+    "decision_id": "int",
+    "kind": "word",
+    "learner": "word",
+    "round": "int",
+    "timestamp": "float",
+    "action": "int",
+    "arm": "word",
+    "n_actions": "int",
+    "loss": "float",
+    "reward": "float",
+    "pscore": "float",
+    "clique": "int",
+    "clique_pscore": "float",
+    "observed": "ints",
+    "losses": "floats",
+    "seeing": "floats",
+    "probabilities": "floats",
+    "available": "ints",
+    "status": "word",
+    "outcome_timestamp": "float",
+    "package_version": "word",
+}
+"""The columns of a log on disk; :func:`load_log` leaves out ``kind``, which says what of a decision a row tells."""
+OUTCOME = ("loss", "reward", "losses", "status", "outcome_timestamp")
+"""What an outcome adds to its decision."""
+
+
+class Lists:
+    """A column of lists: all values in one array, and the length of each list; some may be missing."""
+
+    def __init__(self, flat: NDArray[Any], lengths: NDArray[np.int64], missing: NDArray[np.bool_]) -> None:
+        self.flat, self.missing = flat, missing
+        self.starts = np.concatenate([[0], np.cumsum(lengths)])
+
+    @classmethod
+    def of(cls, values: list[Any]) -> Lists:
+        """From lists of integers, or None."""
+        missing = np.array([value is None for value in values])
+        lengths = np.array([0 if value is None else len(value) for value in values])
+        present = [np.asarray(value, np.int64) for value in values if value is not None]
+        return cls(np.concatenate([np.zeros(0, np.int64), *present]), lengths, missing)
+
+    def to_list(self) -> list[list[Any] | None]:
+        """As plain lists."""
+        flat, starts = self.flat.tolist(), self.starts.tolist()
+        return [None if gone else flat[starts[k] : starts[k + 1]] for k, gone in enumerate(self.missing.tolist())]
+
+
+def as_dictionaries(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """One dictionary of plain values for each row; what is not known is None."""
+    plain = {name: _plain_column(values) for name, values in columns.items()}
+    return [dict(zip(plain, values, strict=True)) for values in zip(*plain.values(), strict=True)]
+
+
+def _plain_column(values: Any) -> list[Any]:
+    if isinstance(values, Lists):
+        return values.to_list()
+    listed = values.tolist() if isinstance(values, np.ndarray) else values
+    return [None if isinstance(value, float) and math.isnan(value) else value for value in listed]
+
+
+class LogFile(Protocol):
+    """A log that can be appended to."""
+
+    def append(self, columns: Mapping[str, Any], header: Mapping[str, Any]) -> None:
+        """Append rows; when this returns, they survive a kill."""
+
+
+def log_file(path: Path) -> LogFile:
+    """The log at ``path``, which need not exist yet; its folder must."""
+    if path.suffix not in (".parquet", ".jsonl"):
+        raise InvalidParameter(f"log is {str(path)!r}; expected a name ending in .parquet or .jsonl")
+    if not path.parent.is_dir():
+        raise InvalidParameter(f"log is {str(path)!r}, but '{path.parent}' is not a folder; create it first")
+    return PartFolder(path) if path.suffix == ".parquet" else LineFile(path)
+
+
+class LineFile:
+    """One JSON object a line."""
+
+    def __init__(self, path: Path) -> None:
+        if path.is_dir():
+            raise InvalidParameter(f"log is {str(path)!r}, which is a folder; expected a file of JSON lines")
+        self.path = path
+        self._said: str | None = None
+
+    def append(self, columns: Mapping[str, Any], header: Mapping[str, Any]) -> None:
+        """Append lines and sync the file."""
+        head = json.dumps({"log": dict(header)})
+        lines = [] if head == self._said else [head]
+        lines += [json.dumps(row, allow_nan=False) for row in as_dictionaries(columns)]
+        with disk_errors(f"write to {self.path}"), self.path.open("ab+") as file:
+            end = file.seek(0, os.SEEK_END)
+            if end and (file.seek(end - 1), file.read(1))[1] != b"\n":
+                file.write(b"\n")  # a kill cut the last line short
+            file.write("".join(line + "\n" for line in lines).encode())
+            file.flush()
+            os.fsync(file.fileno())
+        self._said = head
+
+
+class PartFolder:
+    """A folder of Parquet files."""
+
+    def __init__(self, path: Path) -> None:
+        import_extra("pyarrow.parquet", "data", "logs in Parquet need")
+        if path.is_file():
+            raise InvalidParameter(f"log is {str(path)!r}, which is a file; expected a folder of parts, or a new name")
+        self.path = path
+        self._parts = parts_in(path)
+
+    def append(self, columns: Mapping[str, Any], header: Mapping[str, Any]) -> None:
+        """Write one part, then join parts if there are many."""
+        table = arrow_table(columns).replace_schema_metadata({HEADER: json.dumps(dict(header))})
+        first = self._parts[-1][1] + 1 if self._parts else 1
+        with disk_errors(f"write to {self.path}"):
+            self.path.mkdir(exist_ok=True)
+            self._parts.append(self._write(first, first + table.num_rows - 1, table))
+            self._join()
+
+    def _write(self, first: int, last: int, table: Any) -> tuple[int, int]:
+        pa, parquet = import_extra("pyarrow", "data"), import_extra("pyarrow.parquet", "data")
+        sink = pa.BufferOutputStream()
+        words = [name for name, kind in COLUMNS.items() if kind == "word"]
+        parquet.write_table(table, sink, compression="none", use_dictionary=words, write_statistics=False)
+        write_atomic(self.path / part_name(first, last), sink.getvalue())
+        return first, last
+
+    def _join(self) -> None:
+        """Join the last 16 parts while they are small and of about the same size, and say the same of the learner."""
+        parquet = import_extra("pyarrow.parquet", "data")
+        while len(self._parts) >= FAN:
+            tail = self._parts[-FAN:]
+            sizes = [last - first + 1 for first, last in tail]
+            if max(sizes) >= LARGE or max(sizes) >= FAN * min(sizes):
+                return
+            paths = [self.path / part_name(first, last) for first, last in tail]
+            heads = {parquet.read_schema(path).metadata[HEADER] for path in paths}
+            if len(heads) > 1:
+                return
+            table = parquet.ParquetDataset(paths, partitioning=None).read(use_threads=False)
+            del self._parts[-FAN:]
+            self._parts.append(self._write(tail[0][0], tail[-1][1], table))
+            for path in paths:
+                with contextlib.suppress(FileNotFoundError):
+                    path.unlink()
+
+
+def part_name(first: int, last: int) -> str:
+    """The name of the part with these rows.
+
+    >>> part_name(1, 4096)
+    'rows-000000000001-000000004096.parquet'
+    """
+    return f"rows-{first:012d}-{last:012d}.parquet"
+
+
+def parts_in(folder: Path) -> list[tuple[int, int]]:
+    """The first and last row of each part, in order, without those that lie within another part."""
+    names = [name.name for name in folder.glob("rows-*.parquet")] if folder.is_dir() else []
+    found = sorted(
+        ((int(match[1]), int(match[2])) for name in names if (match := PART.fullmatch(name))),
+        key=lambda part: (part[0], -part[1]),
+    )
+    kept: list[tuple[int, int]] = []
+    for part in found:
+        if not kept or part[1] > kept[-1][1]:
+            kept.append(part)
+    return kept
+
+
+def arrow_table(columns: Mapping[str, Any]) -> Any:
+    """The columns as an Arrow table with the types of :data:`COLUMNS`."""
+    pa = import_extra("pyarrow", "data", "logs in Parquet need")
+    kinds = {"int": pa.int64(), "float": pa.float64(), "word": pa.string()}
+
+    def column(values: Any, kind: str) -> Any:
+        if not isinstance(values, Lists):
+            return pa.array(values, kinds[kind], from_pandas=True)
+        mask = pa.array(values.missing) if values.missing.any() else None
+        return pa.ListArray.from_arrays(pa.array(values.starts.astype(np.int32)), pa.array(values.flat), mask=mask)
+
+    return pa.table({name: column(columns[name], kind) for name, kind in COLUMNS.items()})
+
+
+def load_log(path: str | os.PathLike[str]) -> Any:
+    """The decisions of a log, one row each, as a pandas table in the order in which they were made.
+
+    ``status`` is "observed", "void", or "open" where no outcome came. ``table.attrs["log"]`` says whose decisions they
+    are: learner, labels, range of values. A log that is being written may be read at any time.
+
+    | column | what it is |
+    |---|---|
+    | ``decision_id``, ``round``, ``learner`` | which decision it is, and whose |
+    | ``action``, ``arm``, ``n_actions`` | the number of the chosen arm, its label, and how many there are |
+    | ``timestamp``, ``outcome_timestamp`` | seconds since 1970 |
+    | ``loss``, ``reward`` | of the chosen arm, in [0, 1]; ``reward`` is ``1 - loss`` |
+    | ``pscore``, ``clique``, ``clique_pscore`` | the probability of the choice, the clique and its probability |
+    | ``observed``, ``losses``, ``seeing`` | the arms that were seen, their losses, the probability of seeing each |
+    | ``probabilities``, ``available`` | of all arms, in single precision; which could be chosen, None for all |
+    | ``status``, ``package_version`` | what became of it, and who wrote it |
+    """
+    import_extra("pandas", "tables", "load_log needs")
+    rows, header = read_rows(path)
+    return fold(rows, header)
+
+
+def read_rows(path: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]:
+    """The rows as they are on disk, a pandas table, and the last header."""
+    where = Path(path)
+    if where.suffix not in (".parquet", ".jsonl"):
+        raise InvalidParameter(f"log is {str(path)!r}; expected a name ending in .parquet or .jsonl")
+    if not where.exists():
+        raise InvalidParameter(f"there is no log {str(path)!r}; Agent(graph, log={str(path)!r}) writes one")
+    with disk_errors(f"read {where}"):
+        return _read_parts(where) if where.suffix == ".parquet" else _read_lines(where)
+
+
+def _read_parts(folder: Path) -> tuple[Any, dict[str, Any]]:
+    import_extra("pyarrow.parquet", "data", "logs in Parquet need")
+    import pandas
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    paths = [folder / part_name(*part) for part in parts_in(folder)] if folder.is_dir() else [folder]
+    if not paths:
+        raise InvalidParameter(f"{str(folder)!r} has no rows yet; agent.log.flush() writes them")
+    frames, header = [], {}
+    for one in paths:
+        try:
+            table = parquet.ParquetFile(one).read()
+            header = json.loads(table.schema.metadata[HEADER])
+        except (pa.ArrowInvalid, KeyError, TypeError, ValueError):
+            raise InvalidState(f"{one} is not part of a log of decisions, or it is damaged; restore it") from None
+        frames.append(table.to_pandas())
+    return pandas.concat(frames, ignore_index=True), header
+
+
+def _read_lines(path: Path) -> tuple[Any, dict[str, Any]]:
+    import pandas
+
+    header: dict[str, Any] = {}
+    rows = []
+    for value in _parsed_lines(path):
+        if "log" in value:
+            header = value["log"]
+        elif set(COLUMNS) <= set(value):
+            rows.append(value)
+        else:
+            raise InvalidState(f"{path} is not a log of decisions; Agent(graph, log=...) writes one")
+    if not header:
+        raise InvalidParameter(f"{str(path)!r} has no rows yet; agent.log.flush() writes them")
+    return pandas.DataFrame(rows, columns=list(COLUMNS)), header
+
+
+def _parsed_lines(path: Path) -> Iterator[dict[str, Any]]:
+    """Each line as a dictionary; a line that a kill cut short is left out."""
+    for number, line in enumerate(path.read_bytes().split(b"\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            value = json.loads(line)
+        except ValueError:
+            if line.startswith(b'{"'):
+                continue  # cut short by a kill
+            raise InvalidState(f"line {number} of {path} is not JSON; expected a log of decisions") from None
+        if not isinstance(value, dict):
+            raise InvalidState(f"line {number} of {path} is not a JSON object; expected a log of decisions")
+        yield value
+
+
+def fold(rows: Any, header: Mapping[str, Any]) -> Any:
+    """One row a decision: an outcome that came later is joined to the last decision of its id."""
+    import pandas
+
+    late = (rows["kind"] == "outcome").to_numpy()
+    table = rows[~late].drop(columns="kind").reset_index(drop=True)
+    if late.any():
+        place: dict[int, int] = {}
+        targets, sources = [], []
+        made = -1
+        for k, (number, is_late) in enumerate(zip(rows["decision_id"].to_numpy(), late, strict=True)):
+            if not is_late:
+                made += 1
+                place[number] = made
+            elif number in place:  # else its decision was lost with what was not written
+                targets.append(place[number])
+                sources.append(k)
+        for name in OUTCOME:
+            values = table[name].astype(object).to_numpy(copy=True)
+            values[targets] = rows[name].astype(object).to_numpy()[sources]
+            table[name] = pandas.Series(values, dtype=object if COLUMNS[name] in ("floats", "ints") else None)
+    for name, kind in COLUMNS.items():
+        if kind == "float":
+            table[name] = table[name].astype("float64")
+        elif kind == "word" and name != "kind":
+            table[name] = table[name].astype("str")
+    table["clique"] = table["clique"].astype("Int64")
+    table.attrs["log"] = dict(header)
+    return table

@@ -1,0 +1,234 @@
+"""A log: what it says is what was drawn, it survives a kill, and it never stands in the agent's way."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import allworlds as aw
+from allworlds.agents import DecisionLog
+from allworlds.agents.log_files import FAN, parts_in
+from allworlds.learners.thompson_n import ThompsonN, chance_of_lowest
+
+SUFFIXES = (".parquet", ".jsonl")
+
+
+def play(agent, n_rounds, seed=0):
+    losses = np.random.default_rng(seed).random((n_rounds, agent.learner.n_arms))
+    for row in losses:
+        decision = agent.choose()
+        agent.observe(decision, {arm: row[int(arm)] for arm in decision.observes})
+    return losses
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_the_log_says_what_was_drawn_and_seen(tmp_path, suffix):
+    path = tmp_path / f"log{suffix}"
+    edges = [(0, 1), (1, 2), (3, 4)]
+    graph = aw.FeedbackGraph(6, edges)
+    joined = {*edges, *((b, a) for a, b in edges), *((a, a) for a in range(6))}
+    agent = aw.Agent(aw.make_learner("exp3-set", graph), seed=5, log=path)
+    twin = aw.Agent(aw.make_learner("exp3-set", graph), seed=5)
+    expected = []
+    for row in np.random.default_rng(1).random((40, 6)):
+        expected.append((twin.distribution, row))
+        for one in (agent, twin):
+            decision = one.choose()
+            one.observe(decision, {arm: row[arm] for arm in decision.observes})
+    agent.log.flush()
+    table = aw.load_log(path)
+    assert table["decision_id"].tolist() == list(range(1, 41))
+    for (distribution, losses), row in zip(expected, table.itertuples(), strict=True):
+        assert np.allclose(row.probabilities, distribution, rtol=1e-6)
+        assert row.pscore == pytest.approx(distribution[row.action], rel=1e-12)
+        sees = [arm for arm in range(6) if (arm, row.action) in joined]
+        assert list(row.observed) == sees
+        assert list(row.losses) == losses[sees].tolist()
+        assert row.loss == losses[row.action]
+        by_definition = [distribution[[j for j in range(6) if (i, j) in joined]].sum() for i in sees]
+        assert np.allclose(row.seeing, by_definition, rtol=1e-12)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_outcomes_that_come_late_are_joined_and_lost_ones_stay_open(tmp_path, suffix):
+    path = tmp_path / f"log{suffix}"
+    agent = aw.Agent(aw.graphs.disjoint_cliques(2, 2), seed=1, reward=True, high=10.0, log=path)
+    first, second, third = agent.choose(), agent.choose(), agent.choose()
+    agent.log.flush()
+    agent.observe(second, dict.fromkeys(second.observes, 2.5))
+    agent.void(third)
+    agent.log.flush()
+    table = aw.load_log(path)
+    assert table["status"].tolist() == ["open", "observed", "void"]
+    assert table["loss"].tolist()[1] == 0.75
+    assert table["pscore"].tolist() == [first.probability, second.probability, third.probability]
+
+
+def test_a_restored_agent_goes_on_in_the_same_log(tmp_path):
+    agent = aw.Agent(aw.graphs.disjoint_cliques(2, 2), seed=1, log=tmp_path / "log.parquet")
+    play(agent, 3)
+    waiting = agent.choose()
+    agent.log.flush()
+    agent.save(tmp_path / "agent.json")
+    again = aw.Agent.load(tmp_path / "agent.json", log=tmp_path / "log.parquet")
+    again.observe(waiting.id, dict.fromkeys(waiting.observes, 0.5))
+    play(again, 2)
+    again.log.flush()
+    table = aw.load_log(tmp_path / "log.parquet")
+    assert table["decision_id"].tolist() == [1, 2, 3, 4, 5, 6]
+    assert set(table["status"]) == {"observed"}
+
+
+CHILD = """
+import sys
+import allworlds as aw
+from allworlds.agents import DecisionLog
+agent = aw.Agent(aw.graphs.disjoint_cliques(2, 2), seed=1, log=DecisionLog(sys.argv[1], flush_seconds=0.0))
+while True:
+    decision = agent.choose()
+    agent.observe(decision, [0.5] * len(decision.observes))
+    print(decision.id, flush=True)
+"""
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_what_was_flushed_can_be_read_after_a_kill(tmp_path, suffix):
+    path = tmp_path / f"log{suffix}"
+    child = subprocess.Popen(
+        [sys.executable, "-c", CHILD, str(path)],
+        stdout=subprocess.PIPE,
+        env=os.environ | {"NUMBA_DISABLE_JIT": "1"},
+        text=True,
+    )
+    told = 0
+    while told < 60:  # more than one joining of parts
+        told = int(child.stdout.readline())
+    os.kill(child.pid, signal.SIGKILL)
+    child.wait()
+    child.stdout.close()
+    table = aw.load_log(path)
+    assert len(table) >= told
+    assert table["decision_id"].tolist() == list(range(1, len(table) + 1))
+    assert set(table["status"][:told]) == {"observed"}
+
+
+def test_a_line_that_was_cut_short_is_left_out_and_ended_by_the_next_writer(tmp_path):
+    path = tmp_path / "log.jsonl"
+    agent = aw.Agent(aw.graphs.disjoint_cliques(2, 2), seed=1, log=path)
+    play(agent, 4)
+    agent.log.flush()
+    path.write_bytes(path.read_bytes()[:-30])
+    assert len(aw.load_log(path)) == 3
+    play(agent, 1)
+    agent.log.flush()
+    assert aw.load_log(path)["decision_id"].tolist() == [1, 2, 3, 5]
+
+
+def test_many_small_parts_are_joined_and_a_kill_in_between_costs_nothing(tmp_path):
+    path = tmp_path / "log.parquet"
+    agent = aw.Agent(aw.graphs.disjoint_cliques(2, 2), seed=1, log=path)
+    for _ in range(FAN - 1):
+        play(agent, 1)
+        agent.log.flush()
+    before = {part.name: part.read_bytes() for part in path.iterdir()}
+    play(agent, 1)
+    agent.log.flush()
+    assert parts_in(path) == [(1, FAN)]
+    for name, content in before.items():  # as a kill between writing and deleting leaves them
+        (path / name).write_bytes(content)
+    assert aw.load_log(path)["decision_id"].tolist() == list(range(1, FAN + 1))
+
+
+def test_a_function_gets_every_event():
+    rows = []
+    agent = aw.Agent(aw.graphs.disjoint_cliques(1, 2), seed=1, log=rows.append)
+    agent.observe(agent.choose(), [0.25, 0.5])
+    agent.void(agent.choose())
+    assert [row["status"] for row in rows] == ["open", "observed", "open", "void"]
+    assert rows[1]["losses"] == [0.25, 0.5]
+    assert json.dumps(rows)
+
+
+def test_a_log_that_fails_warns_and_the_agent_goes_on():
+    def fail(row):
+        raise OSError("no space left")
+
+    agent = aw.Agent(aw.graphs.disjoint_cliques(1, 2), seed=1, log=fail)
+    with pytest.warns(RuntimeWarning, match="the log cannot be written: no space left"):
+        decision = agent.choose()
+    with pytest.warns(RuntimeWarning):
+        agent.observe(decision, [0.0, 1.0])
+    assert agent.round == 2
+
+
+def test_rows_that_could_not_be_written_are_written_later(tmp_path):
+    path = tmp_path / "folder" / "log.jsonl"
+    path.parent.mkdir()
+    agent = aw.Agent(aw.graphs.disjoint_cliques(1, 2), seed=1, log=DecisionLog(path, flush_seconds=0.0))
+    path.parent.rmdir()
+    with pytest.warns(RuntimeWarning, match="rows wait in memory"):
+        decision = agent.choose()
+    path.parent.mkdir()
+    agent.observe(decision, [0.0, 1.0])
+    assert aw.load_log(path)["status"].tolist() == ["observed"]
+
+
+def test_many_arms_are_logged_without_the_whole_vector(tmp_path):
+    agent = aw.Agent(aw.graphs.disjoint_cliques(2, 3), seed=1, log=DecisionLog(tmp_path / "log.jsonl", most_arms=5))
+    play(agent, 3)
+    agent.log.flush()
+    table = aw.load_log(tmp_path / "log.jsonl")
+    assert table["probabilities"].tolist() == [None] * 3
+    assert [row[0] for row in table["seeing"]] == pytest.approx(table["clique_pscore"].tolist())
+
+
+def test_the_chances_of_thompson_sampling_are_those_of_its_guesses():
+    a, b = np.array([3.0, 5.0, 40.0]), np.array([4.0, 5.0, 60.0])
+    guesses = np.random.default_rng(0).beta(a, b, size=(400_000, 3)).argmin(axis=1)
+    counted = np.bincount(guesses, minlength=3) / 400_000
+    assert np.abs(chance_of_lowest(a, b) - counted).max() < 0.004
+    agent_log = []
+    agent = aw.Agent(ThompsonN(aw.graphs.bandit(3)), seed=1, log=agent_log.append)
+    agent.choose()
+    assert agent_log[0]["pscore"] == pytest.approx(1 / 3)
+
+
+@pytest.mark.parametrize(
+    ("log", "sentence"),
+    [
+        ("log.csv", "expected a name ending in .parquet or .jsonl"),
+        (7, "log is 7; expected a name ending in .parquet or .jsonl, or a function"),
+        ("nowhere/log.jsonl", "is not a folder; create it first"),
+    ],
+)
+def test_a_log_that_cannot_be_is_refused(log, sentence):
+    with pytest.raises(aw.errors.InvalidParameter, match=sentence):
+        aw.Agent(aw.graphs.disjoint_cliques(1, 2), log=log)
+
+
+def test_files_that_are_no_logs_are_refused(tmp_path):
+    with pytest.raises(aw.errors.InvalidParameter, match="there is no log"):
+        aw.load_log(tmp_path / "log.parquet")
+    (tmp_path / "log.jsonl").write_text('{"a": 1}\n')
+    with pytest.raises(aw.errors.InvalidState, match="is not a log of decisions"):
+        aw.load_log(tmp_path / "log.jsonl")
+    (tmp_path / "log.jsonl").write_text("hello\n")
+    with pytest.raises(aw.errors.InvalidState, match=r"line 1 .* is not JSON"):
+        aw.load_log(tmp_path / "log.jsonl")
+
+
+def test_waiting_rows_are_written_when_time_has_passed(tmp_path):
+    agent = aw.Agent(
+        aw.graphs.disjoint_cliques(1, 2), seed=1, log=DecisionLog(tmp_path / "log.jsonl", flush_seconds=0.05)
+    )
+    agent.choose()
+    time.sleep(0.06)
+    agent.choose()
+    assert len(aw.load_log(tmp_path / "log.jsonl")) == 2
