@@ -33,6 +33,7 @@ _HOMES = {
     "play": "simulation",
     "play_many": "simulation",
     "plot_regret": "reporting.curves",
+    "recommend": "workflows.recommend",
     "run_experiment": "workflows.experiments",
     "run_race": "workflows.race",
     "sharp_alpha": "ftrl",
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     from allworlds.simulation import Trace, play, play_many
     from allworlds.workflows.experiments import run_experiment
     from allworlds.workflows.race import run_race
+    from allworlds.workflows.recommend import recommend
     from allworlds.worlds.by_name import make_world
 
 
