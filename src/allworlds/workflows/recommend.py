@@ -2,8 +2,8 @@
 
 The measured graphs of the same kind and observability that are nearest to the graph, in the logarithms of its arms, its
 independence number and ``theta / alpha``, stand for it. Of the learners that take the graph and were measured on all of
-them, the one whose worst ratio is smallest is recommended; those of which fewer runs were above 0.1 T come first. Told nothing of the losses, only learners that are good in several worlds are candidates, and they are
-compared with each other.
+them, the one whose worst ratio is smallest is recommended; those of which fewer runs were above 0.1 T come first. Told
+nothing of the losses, only learners that are good in several worlds are candidates, and they are compared with each other.
 """
 
 from __future__ import annotations
@@ -19,12 +19,14 @@ from allworlds.foundation.checks import whole
 from allworlds.foundation.errors import InvalidGraph, InvalidParameter, counted
 from allworlds.foundation.specs import check_known
 from allworlds.graphs import AnyGraph, FeedbackGraph
+from allworlds.graphs.by_name import make_graph
 from allworlds.learners.base import accepts_graph
 from allworlds.learners.by_name import LEARNERS
 from allworlds.theory import practical_adversarial_bound
 from allworlds.theory.limits import adversarial_lower_bound
 from allworlds.workflows import plain_data
 from allworlds.workflows.comparison import (
+    HELD_BACK,
     REGIMES,
     Result,
     interval,
@@ -158,7 +160,8 @@ def recommend(
         raise InvalidGraph(f"no arm sees arm {graph.observability.arms[0]}; expected that some arm sees each arm")
     facts = graph_facts(graph)
     usable = tuple(name for name, one in LEARNERS.items() if one.rival and accepts_graph(one.kind, graph))
-    rows = similar_rows(stored_results(), facts, horizon, regime)
+    table = [row for row in stored_results() if row.experiment != HELD_BACK]
+    rows = similar_rows(table, facts, horizon, regime)
     candidates, compared = rank(rows, usable, regime)
     if not candidates:
         raise InvalidParameter(
@@ -216,6 +219,24 @@ def rank(rows: Sequence[Result], usable: Sequence[str], regime: str | None) -> t
         found.append(Candidate(name, max(ratios), mean, max(row.above for row in mine)))
     least = min((one.above for one in found), default=0.0)
     return sorted(found, key=lambda one: (one.above > least, one.worst, one.mean)), compared
+
+
+def judge(rows: Sequence[Result]) -> list[tuple[str, Result]]:
+    """The recommended learner in cells that were held back: how much was told, and its row with the ratio that counts.
+
+    Told the regime, the ratio is to the best learner of the cell; untold, to the best of those good in several worlds.
+    """
+    several = {name for name, recipe in LEARNERS.items() if recipe.world == "any"}
+    found = []
+    for graph in dict.fromkeys(row.graph for row in rows):
+        mine = [row for row in rows if row.graph == graph]
+        for regime in (None, *REGIMES):
+            told = "untold" if regime is None else regime
+            chosen = recommend(make_graph(graph), mine[0].horizon, regime).learner
+            for row in with_ratios(mine, several if regime is None else None):
+                if row.learner == chosen and regime in (None, row.regime):
+                    found.append((told, row))
+    return found
 
 
 def _distance(row: Result, facts: GraphFacts) -> float:
