@@ -15,8 +15,6 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from statistics import median
 
-from pages import write_between_marks
-
 from allworlds.analysis.slopes import Slope
 from allworlds.experiments.driver import Listener
 from allworlds.experiments.work import code_version
@@ -27,6 +25,7 @@ from allworlds.workflows.comparison import EXPERIMENTS, HELD_BACK, TABLE, Result
 from allworlds.workflows.experiments import run_experiment
 from allworlds.workflows.recommend import judge
 from allworlds.workflows.results import summarise_experiment
+from pages import write_between_marks
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "comparison.md"
@@ -73,6 +72,11 @@ def matrix(rows: Sequence[Result], column: Callable[[Result], str], titles: dict
 def by_world(rows: Sequence[Result]) -> str:
     """The largest ratio over the graphs, for each world."""
     return matrix(rows, lambda row: row.world, short_titles(list(dict.fromkeys(row.world for row in rows))))
+
+
+def with_choices(rows: Sequence[Result]) -> list[Result]:
+    """Without full information, where all play on one clique and a leader is hard to beat."""
+    return [row for row in rows if not row.graph.startswith("full-information")]
 
 
 def by_graph(rows: Sequence[Result]) -> str:
@@ -152,7 +156,7 @@ def held_back(rows: Sequence[Result]) -> str:
 
 
 TABLES: dict[str, tuple[str, Callable[[Folders], str]]] = {
-    "worlds": ("all-worlds", lambda at: by_world(collect("all-worlds", at("all-worlds")))),
+    "worlds": ("all-worlds", lambda at: by_world(with_choices(collect("all-worlds", at("all-worlds"))))),
     "graphs": ("all-worlds", lambda at: by_graph(collect("all-worlds", at("all-worlds")))),
     "alpha-theta": ("alpha-vs-theta", lambda at: numbers(collect("alpha-vs-theta", at("alpha-vs-theta")))),
     "alpha-theta-graphs": ("alpha-vs-theta", lambda at: by_graph(collect("alpha-vs-theta", at("alpha-vs-theta")))),

@@ -19,6 +19,7 @@ from typing import Any
 from allworlds.analysis.comparison import LEAST_REGRET
 from allworlds.analysis.graph_facts import GraphFacts, Interval, graph_facts
 from allworlds.experiments.load import FinishedCell, read_cells
+from allworlds.experiments.parts import MEASURES
 from allworlds.experiments.work import code_version
 from allworlds.foundation.errors import InvalidParameter
 from allworlds.foundation.files import write_atomic
@@ -47,6 +48,7 @@ REGIMES: dict[str, tuple[str, ...]] = {
 }
 """What can be known of the losses beforehand, and the worlds that stand for it."""
 TABLE = "comparison.csv"
+CLEAN = MEASURES.index("clean_regret")
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,10 @@ class Result:
     horizon: int
     seeds: int
     regret: float
-    """Pseudo-regret at the horizon, mean of the runs."""
+    """Pseudo-regret at the horizon on the losses before any tampering, mean of the runs.
+
+    On the losses as played, tampering with the best arm makes the regret of index rules negative, and no ratio is left.
+    """
     ratio: float | None
     """The regret over that of the best rival in the same cell; None where that one is below one."""
     above: float
@@ -96,7 +101,7 @@ def collect(experiment: str, folder: str | Path) -> list[Result]:
         groups.setdefault((cell.graph, cell.world, cell.horizon, cell.learner), []).append(one)
     rows = []
     for (graph, world, horizon, learner), cells in groups.items():
-        finals = [float(one.rows.values[-1, 0]) for one in cells]
+        finals = [float(one.rows.values[-1, CLEAN]) for one in cells]
         times = [one.record.seconds for one in cells if one.record.seconds is not None]
         rows.append(
             Result(

@@ -3,7 +3,8 @@
 The measured graphs of the same kind and observability that are nearest to the graph, in the logarithms of its arms, its
 independence number and ``theta / alpha``, stand for it. Of the learners that take the graph and were measured on all of
 them, the one whose worst ratio is smallest is recommended; those of which fewer runs were above 0.1 T come first. Told
-nothing of the losses, only learners that are good in several worlds are candidates, and they are compared with each other.
+nothing of the losses, only learners that are good in several worlds are candidates, and they are compared with each
+other.
 """
 
 from __future__ import annotations
