@@ -114,8 +114,13 @@ def slopes(folder: Path) -> str:
     panels = summarise_experiment(folder).panels
     lines = {panel.name: {line.name: line for line in panel.lines} for panel in panels}
     names = list(dict.fromkeys(name for found in lines.values() for name in found))
+    if len(lines) > len(names):  # the longer side goes down
+        body = [
+            [title, *(slope_text(f[name].slope) if name in f else "–" for name in names)] for title, f in lines.items()
+        ]
+        return markdown(["where", *names], body)
     body = [[name, *(slope_text(f[name].slope) if name in f else "–" for f in lines.values())] for name in names]
-    return markdown(["learner", *(name or "slope [95 %]" for name in lines)], body)
+    return markdown(["learner", *(name or "slope of the excess [95 %]" for name in lines)], body)
 
 
 def shares(rows: Sequence[Result]) -> str:
@@ -146,7 +151,7 @@ def held_back(rows: Sequence[Result]) -> str:
     """How good the recommended learner is in cells that were not used to choose it."""
     body, judged = [], [(told, row) for told, row in judge(rows) if row.ratio is not None]
     for told in dict.fromkeys(one for one, _ in judged):
-        ratios = sorted((row.ratio or 0.0, row) for one, row in judged if one == told)
+        ratios = sorted(((row.ratio or 0.0, row) for one, row in judged if one == told), key=lambda pair: pair[0])
         values = [ratio for ratio, _ in ratios]
         worst = ratios[-1][1]
         good = sum(value <= 1.5 for value in values) / len(values)
