@@ -35,7 +35,7 @@ class GraphFacts:
     """The numbers of a graph; None where it has no such number."""
 
     kind: str
-    """undirected, directed (also: some arm does not see itself), changing or noisy."""
+    """undirected, directed, loopless (some arm does not see itself), changing or noisy; learners differ."""
     n_arms: int
     observability: str
     alpha: Interval | None
@@ -65,8 +65,9 @@ def graph_facts(graph: AnyGraph) -> GraphFacts:
         domination = Interval(weak.lower, weak.upper)
     else:
         domination = Interval(0, 0)
-    if graph.demands():
-        return GraphFacts("directed", graph.n_arms, str(graph.observability), alpha, None, None, domination)
+    if demands := graph.demands():
+        kind = "loopless" if "loopless" in demands else "directed"
+        return GraphFacts(kind, graph.n_arms, str(graph.observability), alpha, None, None, domination)
     cover = clique_cover(graph)
     theta = Interval(max(alpha.low, cover.lower_bound or 1), cover.n_cliques)
     fractional = _fractional(graph, alpha, theta)
