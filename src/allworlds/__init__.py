@@ -39,6 +39,7 @@ _HOMES = {
     "plot_evaluation": "reporting.evaluation_figure",
     "plot_graph": "reporting.graph_picture",
     "plot_regret": "reporting.curves",
+    "recommend": "workflows.recommend",
     "run_experiment": "workflows.experiments",
     "run_race": "workflows.race",
     "sharp_alpha": "ftrl",
@@ -66,6 +67,7 @@ if TYPE_CHECKING:
     from allworlds.simulation import Trace, play, play_many
     from allworlds.workflows.experiments import run_experiment
     from allworlds.workflows.race import run_race
+    from allworlds.workflows.recommend import recommend
     from allworlds.worlds.by_name import make_world
 
 

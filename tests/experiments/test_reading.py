@@ -17,6 +17,16 @@ learners = ["ucb-n"]
 horizons = [10]
 seeds = 2
 """
+COMPARISON = (
+    "all-worlds",
+    "alpha-vs-theta",
+    "directed",
+    "weakly-observable",
+    "corruption-slopes",
+    "changing-graphs",
+    "lock-ins",
+    "constants",
+)
 
 
 def write(tmp_path, text):
@@ -161,6 +171,7 @@ def test_the_promised_experiments_are_shipped():
         "mourtada-gaiffas",
         "seldin-slivkins",
         "seldin-slivkins-full",
+        *COMPARISON,
     }
     assert promised <= set(shipped())
 
@@ -172,3 +183,31 @@ def test_the_example_of_the_documentation_is_an_experiment(tmp_path):
     assert [named.label for named in experiment.grid[0].graphs] == ["disjoint-cliques:10x10", "twenty"]
     assert experiment.n_cells == 2 * 2 * 3 * 2 * 20 + 2
     assert experiment.n_rounds == 2 * 2 * 3 * 110_000 * 20 + 2 * 10_000
+
+
+@pytest.mark.parametrize("name", COMPARISON)
+def test_the_comparison_has_a_small_version_of_each_experiment_with_every_graph_world_and_learner(name):
+    full, small = read_experiment(name)[0], read_experiment(name, small=True)[0]
+    assert small.n_rounds < 30e6 < full.n_rounds
+    for one, other in zip(full.grid, small.grid, strict=True):
+        assert (one.graphs, one.worlds, one.learners) == (other.graphs, other.worlds, other.learners)
+
+
+def test_the_small_version_comes_before_changes_from_the_command_line_and_is_remembered(tmp_path):
+    path = write(tmp_path, 'small = ["grid.seeds=1", "grid.horizons=[5]"]\n' + HEAD + GRID)
+    assert read_experiment(path)[0].grid[0].seeds == [0, 1]
+    experiment, source = read_experiment(path, ["grid.seeds=[7]"], small=True)
+    assert (experiment.grid[0].seeds, experiment.grid[0].horizons) == ([7], [5])
+    assert read_experiment(path, source.changes)[0] == experiment
+
+
+@pytest.mark.parametrize(
+    ("head", "sentence"),
+    [
+        ("", "has no small version; run it whole, or change it with --set grid.seeds=3"),
+        ("small = 3\n", "small: got 3; expected a list of changes, such as ['grid.seeds=3']"),
+    ],
+)
+def test_a_small_version_that_is_missing_or_malformed_is_refused(tmp_path, head, sentence):
+    with pytest.raises(InvalidParameter, match=re.escape(sentence)):
+        read_experiment(write(tmp_path, head + HEAD + GRID), small=True)

@@ -19,6 +19,7 @@ from allworlds.cli.evaluate import evaluate
 from allworlds.cli.experiments import experiments, report, resume, run, status, verify_results
 from allworlds.cli.listing import figure, graphs, learners, worlds
 from allworlds.cli.race import race
+from allworlds.cli.recommend import recommend
 from allworlds.cli.terminal import error_boundary
 from allworlds.cli.verify import verify
 
@@ -30,7 +31,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 COMMANDS = (
-    *(race, cover, run, resume, status, report, verify_results, experiments),
+    *(race, recommend, cover, run, resume, status, report, verify_results, experiments),
     *(learners, worlds, graphs, verify, figure, agent, evaluate),
 )
 for command in COMMANDS:

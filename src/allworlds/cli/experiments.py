@@ -47,6 +47,9 @@ def run(
             "--set", metavar="A.B=C", help="Change the file: grid.seeds=3, grid.0.horizons=[100]; repeatable."
         ),
     ] = None,
+    small: Annotated[
+        bool, typer.Option("--small", help="The file's version for a few minutes, in results/NAME-small.")
+    ] = False,
     fail_fast: FailFast = False,
     extend: Extend = False,
     as_json: Events = False,
@@ -59,13 +62,14 @@ def run(
     from allworlds.workflows.experiments import make_plan, run_experiment
 
     if dry_run:
-        _print_plan(make_plan(experiment, changes or ()), jobs, as_json=as_json)
+        _print_plan(make_plan(experiment, changes or (), small=small), jobs, as_json=as_json)
         return
     _go(
         lambda listener: run_experiment(
             experiment,
             out,
             changes=changes or (),
+            small=small,
             jobs=jobs,
             cluster=cluster,
             extend=extend,

@@ -20,7 +20,9 @@
     [report]                       # what to draw: for ``allworlds report``
     x = "horizon"
 
-``record_masses = true`` at the top also keeps each learner's clique masses and its bound on the regret so far.
+``small = ["grid.seeds=2", "grid.horizons=[1000]"]`` at the top lists the changes that make a version for a few minutes,
+which ``allworlds run NAME --small`` runs. ``record_masses = true`` at the top also keeps each learner's clique masses
+and its bound on the regret so far.
 Graphs, worlds and learners are specs (:mod:`allworlds.foundation.specs`), or tables with a ``name``, its options by key
 and a ``label`` to show instead; ``{spec = "...", label = "..."}`` labels a spec. An unknown key is an error.
 """

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -47,8 +47,10 @@ def shipped() -> list[str]:
     return sorted(file.name.removesuffix(".toml") for file in folder.iterdir() if file.name.endswith(".toml"))
 
 
-def read_experiment(name: str | Path, changes: Sequence[str] = ()) -> tuple[Experiment, Source]:
+def read_experiment(name: str | Path, changes: Sequence[str] = (), *, small: bool = False) -> tuple[Experiment, Source]:
     """The experiment of a file or of a shipped id, with ``changes`` such as ``"grid.seeds=3"``.
+
+    ``small`` first makes the changes that the file lists under the key ``small``: a version that runs in minutes.
 
     >>> experiment, source = read_experiment("corrupted-cliques", ["grid.seeds=1"])
     >>> experiment.name, experiment.grid[0].seeds
@@ -61,9 +63,20 @@ def read_experiment(name: str | Path, changes: Sequence[str] = ()) -> tuple[Expe
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise InvalidParameter(f"{source.name} is not TOML: {error}") from None
-    for change in changes:
+    shorter = _small_changes(data, source.name, asked=small)
+    for change in (*shorter, *changes):
         _apply(data, change)
-    return as_experiment(data, source.name, text), source
+    return as_experiment(data, source.name, text), replace(source, changes=(*shorter, *source.changes))
+
+
+def _small_changes(data: dict[str, Any], name: str, *, asked: bool) -> list[str]:
+    """Take the key ``small`` out of the data; the changes that it lists if they are asked for, else none."""
+    found = data.pop("small", None)
+    if found is not None and (not isinstance(found, list) or not all(isinstance(one, str) for one in found)):
+        raise InvalidParameter(f"{name}, small: got {found!r}; expected a list of changes, such as ['grid.seeds=3']")
+    if asked and not found:
+        raise InvalidParameter(f"{name} has no small version; run it whole, or change it with --set grid.seeds=3")
+    return found if found and asked else []
 
 
 def as_experiment(data: Any, name: str, text: str = "") -> Experiment:

@@ -14,6 +14,8 @@ from allworlds.foundation.specs import parse_spec
 from allworlds.ftrl import Constants
 from allworlds.graphs import AnyGraph, FeedbackGraph, NoisyGraph
 from allworlds.reporting.curves import has_logarithms
+from allworlds.reporting.heat_map import NEAR as BEST
+from allworlds.reporting.heat_map import SAFE, heat_table
 from allworlds.reporting.page import (
     Cell,
     between,
@@ -43,6 +45,14 @@ ABOUT_REGRET = (
     "All learners meet the same losses with the same seed. Under corruption, regret counts the losses as "
     "they were played; the tables also show it on the clean ones.</p>"
 )
+ABOUT_RATIOS = (
+    f"Mean regret over the best learner's in each world, the safest learner first: blue is near the best, orange far "
+    f"from it. Safe: at most {SAFE:g} times the best in every world. Specialist: not safe, but at most {BEST:g} times "
+    "the best in some world. Worlds in which the best regret is about zero or below have no ratios and are left out."
+)
+OVER_TIME = "Regret over time. Mean regret at the end"
+MANY = 16
+"""With more learners than that, curves could not be told apart: the page has tables alone for each world."""
 
 
 def write_race_report(summary: RaceSummary, folder: Path) -> Path:
@@ -53,7 +63,7 @@ def write_race_report(summary: RaceSummary, folder: Path) -> Path:
 def draw_figures(summary: RaceSummary) -> dict[str, Figure]:
     """The figures by the name of their files: the headline if there are ratios, each world's regret, the masses."""
     figures = {"headline": headline_figure(summary)} if summary.has_ratios else {}
-    for place, world in enumerate(summary.worlds, start=1):
+    for place, world in enumerate(summary.worlds if len(summary.learners) <= MANY else (), start=1):
         figures[world_name(place, world)] = regret_figure(summary, world)
     masses = mass_figure(summary)
     return figures | ({} if masses is None else {"masses": masses})
@@ -84,7 +94,7 @@ def make_page(summary: RaceSummary, svgs: dict[str, str]) -> str:
         ABOUT_REGRET,
     ]
     for place, world in enumerate(summary.worlds, start=1):
-        parts.append(_world(summary, world, place, svgs[world_name(place, world)]))
+        parts.append(_world(summary, world, place, svgs.get(world_name(place, world))))
     if "masses" in svgs:
         parts.append(_masses(summary, svgs["masses"]))
     cover = summary.cover
@@ -109,12 +119,13 @@ def _headline(summary: RaceSummary, svg: str) -> str:
         [
             figure_element(svg, f"Bar chart of worst ratios over worlds. {described}", escape(caption)),
             "<h3>Ratios by world</h3>",
+            f"<p>{escape(ABOUT_RATIOS)}</p>",
             ratio_table(summary),
         ]
     )
 
 
-def _world(summary: RaceSummary, world: str, place: int, svg: str) -> str:
+def _world(summary: RaceSummary, world: str, place: int, svg: str | None) -> str:
     seeds = len(summary.seeds)
     band = ", and a band from the 10th to the 90th percentile" if seeds > 1 else ""
     caption = f"Pseudo-regret over time: mean of {counted(seeds, 'seed')}{band}."
@@ -129,7 +140,7 @@ def _world(summary: RaceSummary, world: str, place: int, svg: str) -> str:
         [
             f'<h2 id="world-{place}">{escape(title_of(world))}</h2>',
             f"<p>{escape(about_world(summary, world))} Written <code>{escape(world)}</code>.</p>",
-            figure_element(svg, f"Regret over time. Mean regret at the end: {described}", escape(caption)),
+            *([] if svg is None else [figure_element(svg, f"{OVER_TIME}: {described}", escape(caption))]),
             standing_table(summary, world),
         ]
     )
@@ -256,14 +267,14 @@ def why_the_paper_is_slow(summary: RaceSummary, cover: CliqueCover) -> str:
 
 
 def ratio_table(summary: RaceSummary) -> str:
-    """Learner by world: the ratio to the best learner, and the largest of them."""
+    """Learner by world as a heat map, the smallest worst ratio first."""
+    ratios: dict[str, dict[str, float | None]] = {row.learner: {} for row in summary.ratios}
+    for row in summary.standings:
+        ratios[row.learner][row.world] = row.ratio
+    shown = [world for world in summary.worlds if any(row.get(world) is not None for row in ratios.values())]
     titles = short_titles(list(summary.worlds))
-    ratios = {(row.learner, row.world): row.ratio for row in summary.standings}
-    body = []
-    for row in summary.ratios:
-        values = [*(ratios[row.learner, world] for world in summary.worlds), row.ratio]
-        body.append(_row(summary, row.learner, map(_shaded, values), best=False))
-    return table(["learner", *(titles[world] for world in summary.worlds), "worst"], body)
+    looks = {row.learner: _look(summary, row.learner, best=False) for row in summary.ratios}
+    return heat_table(ratios, {world: titles[world] for world in shown}, looks)
 
 
 def standing_table(summary: RaceSummary, world: str) -> str:
@@ -294,5 +305,9 @@ def _shaded(ratio: float | None) -> Cell:
 
 
 def _row(summary: RaceSummary, learner: str, cells: Iterable[Cell], *, best: bool) -> str:
+    return table_row([learner, *cells], _look(summary, learner, best=best))
+
+
+def _look(summary: RaceSummary, learner: str, *, best: bool) -> str:
     marks = [("best", best), ("ours", learner == summary.ours), ("line", not summary.rivals[learner])]
-    return table_row([learner, *cells], " ".join(name for name, holds in marks if holds))
+    return " ".join(name for name, holds in marks if holds)

@@ -99,14 +99,14 @@ class RunSummary:
         return self.done == self.total
 
 
-def make_plan(name: str | Path, changes: Sequence[str] = ()) -> RunPlan:
-    """Read the experiment of a file or a shipped id, and make its cells.
+def make_plan(name: str | Path, changes: Sequence[str] = (), *, small: bool = False) -> RunPlan:
+    """Read the experiment of a file or a shipped id, or its ``small`` version, and make its cells.
 
     >>> plan = make_plan("corrupted-cliques", ["grid.seeds=1"])
     >>> {cell.seed_number for cell in plan.cells}
     {0}
     """
-    return plan_of(*read_experiment(name, changes))
+    return plan_of(*read_experiment(name, changes, small=small))
 
 
 def plan_of(experiment: Experiment, source: Source, race: Mapping[str, Any] | None = None) -> RunPlan:
@@ -127,6 +127,7 @@ def run_experiment(
     out: str | Path | None = None,
     *,
     changes: Sequence[str] = (),
+    small: bool = False,
     jobs: int | None = None,
     cluster: str | None = None,
     extend: bool = False,
@@ -134,6 +135,8 @@ def run_experiment(
     listener: Listener | None = None,
 ) -> RunSummary:
     """Run the experiment of a file or a shipped id in the folder ``out``, by default ``results/NAME``.
+
+    With ``small``, run its version for a few minutes, by default in ``results/NAME-small``.
 
     Cells that are finished there are not played again. A folder with another experiment is an error; ``extend`` adds
     new cells to it and keeps all that is there. ``changes`` such as ``"grid.seeds=3"`` override the file. The work is
@@ -144,8 +147,8 @@ def run_experiment(
     >>> run_experiment("corrupted-cliques", tempfile.mkdtemp(), changes=small).complete
     True
     """
-    plan = make_plan(name, changes)
-    folder = open_run(out or Path("results") / plan.experiment.name, jobs)
+    plan = make_plan(name, changes, small=small)
+    folder = open_run(out or Path("results") / f"{plan.experiment.name}{'-small' if small else ''}", jobs)
     return run_plan(plan, folder, jobs, cluster, extend=extend, fail_fast=fail_fast, listener=listener)
 
 

@@ -203,8 +203,8 @@ class RaceResult:
 
 
 def full_race() -> dict[str, Any]:
-    """What ``--full`` changes: every learner that takes the graph, every kind of world, more rounds."""
-    return {"worlds": DEFAULT_WORLDS + MORE_WORLDS, "learners": "all", "horizon": 100_000}
+    """What ``--full`` changes: every learner that takes the graph and every kind of world, in few and short runs."""
+    return {"worlds": DEFAULT_WORLDS + MORE_WORLDS, "learners": "all", "horizon": 10_000, "seeds": 4}
 
 
 def fitting_learners(graph: str, learners: Sequence[str]) -> tuple[list[str], list[str]]:

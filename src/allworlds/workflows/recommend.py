@@ -1,0 +1,271 @@
+"""Advice: which learner to use on a graph, from the stored results of the comparison and not from taste.
+
+The measured graphs of the same kind and observability that are nearest to the graph, in the logarithms of its arms, its
+independence number and ``theta / alpha``, stand for it. Of the learners that take the graph and were measured on all of
+them, the one whose worst ratio is smallest is recommended; those of which fewer runs were above 0.1 T come first. Told
+nothing of the losses, only learners that are good in several worlds are candidates, and they are compared with each
+other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from allworlds.analysis.graph_facts import GraphFacts, graph_facts
+from allworlds.covers import clique_cover
+from allworlds.foundation.checks import whole
+from allworlds.foundation.errors import InvalidGraph, InvalidParameter, counted
+from allworlds.foundation.specs import check_known
+from allworlds.graphs import AnyGraph, FeedbackGraph
+from allworlds.graphs.by_name import make_graph
+from allworlds.learners.base import accepts_graph
+from allworlds.learners.by_name import LEARNERS
+from allworlds.theory import practical_adversarial_bound
+from allworlds.theory.limits import adversarial_lower_bound
+from allworlds.workflows import plain_data
+from allworlds.workflows.comparison import (
+    HELD_BACK,
+    REGIMES,
+    Result,
+    interval,
+    stored_results,
+    stored_version,
+    with_ratios,
+)
+
+SIMILAR = 3
+"""How many of the measured graphs stand for a new one."""
+DEFAULT = "tsallis-shannon"
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A learner on the similar graphs."""
+
+    learner: str
+    worst: float
+    """The largest ratio to the best in a cell."""
+    mean: float
+    """The geometric mean of the ratios."""
+    above: float
+    """The largest share of runs above 0.1 T in a cell."""
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """The advice for one graph; ``str`` gives it in four sentences."""
+
+    name: str
+    facts: GraphFacts
+    horizon: int | None
+    regime: str | None
+    learner: str
+    """The recommended one."""
+    usable: tuple[str, ...]
+    """All learners that take the graph."""
+    candidates: tuple[Candidate, ...]
+    """Those that were compared, the best first."""
+    similar: tuple[str, ...]
+    """The measured graphs that stand for this one."""
+    measured: tuple[Result, ...]
+    """The recommended learner in their cells; ratios are to the best candidate."""
+    bound: str
+    """What is proved of the recommended learner, and by whom."""
+    limits: dict[str, float]
+    """Where a horizon is given: what is proved against hostile losses as a number, and what no learner can beat."""
+    version: str
+    """Of the results that the advice comes from."""
+
+    def __str__(self) -> str:
+        return "\n".join(self.sentences)
+
+    @property
+    def sentences(self) -> tuple[str, str, str, str]:
+        """What the graph is; who may play; who should, and why; what it is expected to cost."""
+        return self._graph(), self._usable(), self._choice(), self._cost()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return dict(plain_data(vars(self) | {"sentences": self.sentences}))
+
+    def _graph(self) -> str:
+        facts, numbers = self.facts, []
+        named = {"alpha": facts.alpha, "fractional cover": facts.fractional, "theta": facts.theta}
+        for name, value in (named | {"weak domination": facts.domination}).items():
+            if value is not None:
+                numbers.append(f"{name} {value} ({'exact' if value.is_exact else 'an interval'})")
+        listed = f", with {', '.join(numbers)}" if numbers else ""
+        level = {"strong": "strongly", "weak": "weakly"}.get(facts.observability, "not")
+        return f"{self.name} is {facts.kind}, has {counted(facts.n_arms, 'arm')} and is {level} observable{listed}."
+
+    def _usable(self) -> str:
+        names = ", ".join(one.learner for one in self.candidates)
+        which = "are good in several worlds and were" if self.regime is None else "were"
+        return (
+            f"{counted(len(self.usable), 'learner')} can play on it; these {which} measured on similar graphs: {names}."
+        )
+
+    def _choice(self) -> str:
+        first = self.candidates[0]
+        field = "the best of these" if self.regime is None else "the best learner"
+        told = "told nothing of the losses" if self.regime is None else f"told that they are {self.regime}"
+        text = (
+            f"Use {first.learner}, {told}: on the most similar graphs measured ({', '.join(self.similar)}) its regret "
+            f"is at most {first.worst:.2f} times that of {field} in every world"
+        )
+        if len(self.candidates) > 1:
+            second = self.candidates[1]
+            lock = f", with up to {second.above:.0%} of its runs above 0.1 T" if second.above > first.above else ""
+            text += f", and next comes {second.learner} with {second.worst:.2f}{lock}"
+        return f"{text}."
+
+    def _cost(self) -> str:
+        ratios = [row.ratio for row in self.measured if row.ratio is not None]
+        lowest, highest = min(row.regret for row in self.measured), max(row.regret for row in self.measured)
+        horizons = sorted({row.horizon for row in self.measured})
+        share = max(row.above for row in self.measured)
+        proved = "".join(f"; {words}: {value:,.0f}" for words, value in self.limits.items())
+        between = f"{min(ratios):.2f} to {max(ratios):.2f} times the best" if ratios else "no ratios"
+        runs = "no run lost more than 0.1 T" if share == 0.0 else f"up to {share:.0%} of its runs lost more than 0.1 T"
+        speed = max(row.microseconds for row in self.measured)
+        return (
+            f"It should cost: by its bound, {self.bound}{proved}; as measured, {between}, a regret of {lowest:,.0f} to "
+            f"{highest:,.0f} in {' or '.join(f'{t:,}' for t in horizons)} rounds, where {runs}, and up to {speed:.1f} "
+            f"microseconds a round."
+        )
+
+
+def recommend(
+    graph: AnyGraph, horizon: int | None = None, regime: str | None = None, *, name: str = "the graph"
+) -> Recommendation:
+    """Say what a graph is and which learner to use on it, from the stored results of the comparison.
+
+    ``regime`` is what is known of the losses: "stochastic", "corrupted", "adversarial", or None. ``horizon`` adds
+    numbers for that many rounds; ``name`` is what the sentences call the graph.
+
+    >>> from allworlds.graphs import disjoint_cliques
+    >>> advice = recommend(disjoint_cliques(5, 4))
+    >>> advice.facts.n_arms, len(advice.sentences)
+    (20, 4)
+    """
+    if not isinstance(graph, AnyGraph):
+        raise InvalidParameter(f"graph is a {type(graph).__name__}; expected a FeedbackGraph; make_graph('star:10')")
+    if horizon is not None:
+        whole("horizon", horizon)
+    if regime is not None:
+        check_known(regime, REGIMES, "regime")
+    if graph.observability == "none":
+        raise InvalidGraph(f"no arm sees arm {graph.observability.arms[0]}; expected that some arm sees each arm")
+    facts = graph_facts(graph)
+    usable = tuple(name for name, one in LEARNERS.items() if one.rival and accepts_graph(one.kind, graph))
+    table = [row for row in stored_results() if row.experiment != HELD_BACK]
+    rows = similar_rows(table, facts, horizon, regime)
+    candidates, compared = rank(rows, usable, regime)
+    if not candidates:
+        raise InvalidParameter(
+            f"nothing was measured on graphs like this one ({facts.kind}, {facts.observability}ly observable); "
+            f"learners that take it: {', '.join(usable) or 'none'}"
+        )
+    chosen = candidates[0].learner
+    return Recommendation(
+        name=name,
+        facts=facts,
+        horizon=horizon,
+        regime=regime,
+        learner=chosen,
+        usable=usable,
+        candidates=tuple(candidates),
+        similar=tuple(dict.fromkeys(row.graph for row in rows)),
+        measured=tuple(row for row in compared if row.learner == chosen),
+        bound=LEARNERS[chosen].bound,
+        limits={} if horizon is None else _limits(graph, facts, chosen, horizon),
+        version=stored_version(),
+    )
+
+
+def similar_rows(
+    table: Sequence[Result], facts: GraphFacts, horizon: int | None = None, regime: str | None = None
+) -> list[Result]:
+    """The rows of the measured graphs most like this one, in the worlds of the regime and at one horizon."""
+    alike = [row for row in table if (row.kind, row.observability) == (facts.kind, facts.observability)]
+    distances = {row.graph: _distance(row, facts) for row in alike}
+    nearest = sorted(distances, key=lambda graph: distances[graph])[:SIMILAR]
+    kept = [row for row in alike if row.graph in nearest and row.regime is not None and regime in (None, row.regime)]
+    best: dict[tuple[str, str, str], int] = {}
+    for row in kept:
+        key = row.experiment, row.graph, row.world
+        if key not in best or _off(row.horizon, horizon) < _off(best[key], horizon):
+            best[key] = row.horizon
+    return sorted(
+        (row for row in kept if best[row.experiment, row.graph, row.world] == row.horizon),
+        key=lambda row: nearest.index(row.graph),
+    )
+
+
+def rank(rows: Sequence[Result], usable: Sequence[str], regime: str | None) -> tuple[list[Candidate], list[Result]]:
+    """The candidates measured wherever the most of them were, the best first; and the rows with ratios among them."""
+    names = [name for name in usable if regime is not None or LEARNERS[name].world == "any"]
+    compared = with_ratios([row for row in rows if row.learner in names], names)
+    graphs = {row.graph for row in compared}
+    found = []
+    for name in names:
+        mine = [row for row in compared if row.learner == name]
+        ratios = [row.ratio for row in mine if row.ratio is not None]
+        if {row.graph for row in mine} != graphs or not ratios:
+            continue
+        mean = math.exp(sum(math.log(max(ratio, 1e-9)) for ratio in ratios) / len(ratios))
+        found.append(Candidate(name, max(ratios), mean, max(row.above for row in mine)))
+    least = min((one.above for one in found), default=0.0)
+    return sorted(found, key=lambda one: (one.above > least, one.worst, one.mean)), compared
+
+
+def judge(rows: Sequence[Result]) -> list[tuple[str, Result]]:
+    """The recommended learner in cells that were held back: how much was told, and its row with the ratio that counts.
+
+    Told the regime, the ratio is to the best learner of the cell; untold, to the best of those good in several worlds.
+    """
+    several = {name for name, recipe in LEARNERS.items() if recipe.world == "any"}
+    found = []
+    for graph in dict.fromkeys(row.graph for row in rows):
+        mine = [row for row in rows if row.graph == graph]
+        for regime in (None, *REGIMES):
+            told = "untold" if regime is None else regime
+            chosen = recommend(make_graph(graph), mine[0].horizon, regime).learner
+            for row in with_ratios(mine, several if regime is None else None):
+                if row.learner == chosen and regime in (None, row.regime):
+                    found.append((told, row))
+    return found
+
+
+def _distance(row: Result, facts: GraphFacts) -> float:
+    """In logarithms: arms count half, the independence number once, how far theta is above it twice."""
+    total = 0.5 * abs(math.log(row.n_arms / facts.n_arms))
+    alpha = interval(row.alpha)
+    if alpha is not None and facts.alpha is not None:
+        total += abs(math.log(alpha.low / facts.alpha.low))
+        theta = interval(row.theta)
+        if theta is not None and facts.theta is not None:
+            total += 2.0 * abs(math.log(theta.high / alpha.low) - math.log(facts.theta.high / facts.alpha.low))
+    weak = interval(row.domination)
+    if weak is not None and facts.domination is not None:
+        total += abs(math.log((1.0 + weak.high) / (1.0 + facts.domination.high)))
+    return total
+
+
+def _off(measured: int, horizon: int | None) -> float:
+    return -float(measured) if horizon is None else abs(math.log(measured / horizon))
+
+
+def _limits(graph: AnyGraph, facts: GraphFacts, learner: str, horizon: int) -> dict[str, float]:
+    found = {}
+    if learner == DEFAULT and isinstance(graph, FeedbackGraph):
+        sizes = clique_cover(graph).sizes
+        words = f"proved for {horizon:,} rounds of any losses, at most"
+        found[words] = min(float(horizon), practical_adversarial_bound(sizes, horizon).value)
+    if facts.alpha is not None and facts.observability == "strong" and facts.alpha.low > 1:
+        words = "no learner can promise less against hostile losses than"
+        found[words] = adversarial_lower_bound(int(facts.alpha.low), horizon)
+    return found

@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import allworlds as aw
+from allworlds.cli import app
+from allworlds.experiments.cells import Cell
+from allworlds.foundation.errors import InvalidGraph, InvalidParameter
+from allworlds.learners.base import accepts_graph
+from allworlds.learners.by_name import LEARNERS
+from allworlds.workflows.comparison import (
+    EXPERIMENTS,
+    HELD_BACK,
+    read_results,
+    stored_results,
+    stored_version,
+    with_ratios,
+    write_results,
+)
+from allworlds.workflows.experiments import make_plan
+from allworlds.workflows.recommend import rank, recommend, similar_rows
+
+ROWS = stored_results()
+
+
+def test_the_stored_table_names_its_version_and_has_every_experiment():
+    assert stored_version().startswith(f"{aw.__version__}+")
+    assert {row.experiment for row in ROWS} <= {*EXPERIMENTS, HELD_BACK}
+    assert {"all-worlds", "alpha-vs-theta", "directed", HELD_BACK} <= {row.experiment for row in ROWS}
+
+
+def test_the_table_survives_writing_and_reading(tmp_path):
+    write_results(ROWS[:50], tmp_path / "t.csv")
+    assert read_results((tmp_path / "t.csv").read_text()) == list(ROWS[:50])
+
+
+def test_ratios_divide_by_the_least_regret_of_a_rival_in_the_same_cell():
+    for row in random.Random(0).sample(ROWS, 200):
+        field = [other for other in ROWS if other.cell == row.cell]
+        best = min(other.regret for other in field if LEARNERS.find(other.learner).rival)
+        expected = None if best < 1.0 else row.regret / best
+        assert row.ratio == (None if expected is None else pytest.approx(expected, abs=6e-4))
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("number", range(4))
+def test_a_sample_of_the_stored_rows_can_be_made_again(number):
+    cheap = [row for row in ROWS if row.horizon <= 10_000 and row.learner in ("ucb-n", "exp3-ix", "imed-n", "exp3-g")]
+    row = random.Random(number).choice(cheap)
+    cells: list[Cell] = [
+        cell
+        for cell in _cells(row.experiment)
+        if (cell.graph, cell.world, cell.learner, cell.horizon) == (row.graph, row.world, row.learner, row.horizon)
+    ]
+    graph = aw.make_graph(row.graph)
+    world = aw.make_world(row.world, graph.n_arms)
+    learner = aw.make_learner(row.learner, graph, row.horizon)
+    finals = [aw.play(learner, world, row.horizon, cell.seed).clean_regret[-1] for cell in cells]
+    assert len(finals) == row.seeds
+    assert np.mean(finals) == pytest.approx(row.regret, rel=0.02, abs=0.01)  # the last bits may be another machine's
+    assert row.above == pytest.approx(np.mean([final > 0.1 * row.horizon for final in finals]), abs=6e-4)
+
+
+def _cells(experiment, known={}):  # noqa: B006  # plans are made once
+    if experiment not in known:
+        known[experiment] = make_plan(experiment, small=True).cells
+    return known[experiment]
+
+
+@pytest.mark.parametrize("regime", [None, "stochastic", "corrupted", "adversarial"])
+@pytest.mark.parametrize("spec", ["disjoint-cliques:3x5", "lu-gadgets", "first-price-bids:6"])
+def test_the_recommended_learner_takes_the_graph_and_has_the_smallest_worst_ratio_of_its_field(spec, regime):
+    graph = aw.make_graph(spec)
+    advice = recommend(graph, 10_000, regime, name=spec)
+    assert accepts_graph(LEARNERS[advice.learner].kind, graph)
+    assert regime is not None or LEARNERS[advice.learner].world == "any"
+    same = [one for one in advice.candidates if one.above <= advice.candidates[0].above]
+    assert min(one.worst for one in same) == advice.candidates[0].worst
+    assert advice.learner == advice.candidates[0].learner
+    assert [sentence.endswith(".") for sentence in advice.sentences] == [True] * 4
+    assert not any(row.experiment == HELD_BACK for row in advice.measured)
+
+
+def test_the_choice_follows_the_stored_numbers():
+    facts = recommend(aw.make_graph("disjoint-cliques:3x5")).facts
+    rows = similar_rows(ROWS, facts, None, "stochastic")
+    usable = sorted({row.learner for row in rows} & set(LEARNERS))
+    (first, second, *_), _ = rank(rows, usable, "stochastic")
+    worse = [replace(row, regret=50 * row.regret) if row.learner == first.learner else row for row in rows]
+    assert rank(with_ratios(worse), usable, "stochastic")[0][0].learner == second.learner
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "sentence"),
+    [
+        (("star:3",), InvalidParameter, "graph is a str; expected a FeedbackGraph"),
+        ((aw.make_graph("star:3"), 0), InvalidParameter, "horizon is 0"),
+        ((aw.make_graph("star:3"), None, "stochastics"), InvalidParameter, "stochastic"),
+        ((aw.FeedbackGraph(2, [], directed=True, self_loops=[0]),), InvalidGraph, "no arm sees arm 1"),
+    ],
+)
+def test_wrong_requests_get_a_sentence(arguments, error, sentence):
+    with pytest.raises(error, match=sentence):
+        recommend(*arguments)
+
+
+def test_the_command_says_it_in_four_sentences_or_as_json(tmp_path):
+    file = tmp_path / "graph.txt"
+    file.write_text("0 1\n1 2\n2 3\n")
+    said = CliRunner().invoke(app, ["recommend", str(file), "--horizon", "10000"])
+    assert said.exit_code == 0
+    lines = said.stdout.strip().splitlines()
+    assert len(lines) == 4
+    assert "is undirected, has 4 arms and is strongly observable, with alpha 2 (exact)" in lines[0]
+    found = json.loads(CliRunner().invoke(app, ["recommend", str(file), "--json"]).stdout)
+    assert found["facts"]["theta"] == {"low": 2, "high": 2}
+    assert lines[2].startswith(f"Use {found['learner']}")
+    assert CliRunner().invoke(app, ["recommend", "nothing-of-the-kind"]).exit_code == 2
