@@ -424,12 +424,8 @@ def test_a_graph_is_covered_and_a_cover_is_kept():
 
 def test_what_is_held_back_is_at_most_what_raised_an_arm():
     """By hand: weight 1 / (0.15 + 0.05) = 5, so losses of 0.1, 0.3, 0.4 and 0.9 raised the arms by -1, 0, 0.5 and 3."""
-    cover = interleaved_cover()
-    learner = TsallisShannon(cover)
-    ticket = learner.draw(learner.init(), 0.5, 0.5)
-    ticket = ticket._replace(clique_probability=0.15, damping=0.05, baseline=0.3)
     cumulative = np.array([7.0, 7.0, 7.5, 9.0])
-    lowest = hold_back(cumulative, np.array([0.1, 0.3, 0.4, 0.9]), ticket, 0.8)
+    lowest = hold_back(cumulative, np.array([0.1, 0.3, 0.4, 0.9]), 0.3, 5.0, 0.8)
     assert cumulative == pytest.approx([7.0, 7.0, 7.0, 8.2], rel=1e-12)
     assert lowest == pytest.approx(7.0, rel=1e-12)
-    assert hold_back(cumulative[2:], np.array([0.4, 0.9]), ticket, 0.25) == pytest.approx(6.75, rel=1e-12)
+    assert hold_back(cumulative[2:], np.array([0.4, 0.9]), 0.3, 5.0, 0.25) == pytest.approx(6.75, rel=1e-12)
