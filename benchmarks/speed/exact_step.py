@@ -54,6 +54,8 @@ class ExactState(NamedTuple):
     eta: NDArray[np.float64]
     """(K,) the learning rate of each clique, written anew whenever the step is stated as a problem."""
     rates: Rates
+    half_life: float = 0.0
+    """As in the state of the lazy step; here nothing is forgotten."""
 
 
 class ExactStep(TsallisShannon):

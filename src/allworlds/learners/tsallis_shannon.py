@@ -258,8 +258,7 @@ class TsallisShannon(CliqueLearner[State, Ticket]):
     def cumulative_losses(self, state: State) -> NDArray[np.float64]:
         """(N,) ``Lhat`` in the order of the arms."""
         losses = np.empty(self.n_arms)
-        scale = 1.0 if self.half_life is None else shrinkage(state)
-        losses[state.order] = state.cumulative_losses[: self.n_arms] * scale
+        losses[state.order] = state.cumulative_losses[: self.n_arms] * shrinkage(state)
         return losses
 
     def _column(self, state: State, row: np.uint64) -> NDArray[np.float64]:
