@@ -79,7 +79,8 @@ def test_the_table_of_equivalent_mutants_fits_the_sources(script: ModuleType) ->
     package = script.runner.ROOT / "src" / "allworlds"
     for row in table:
         assert len(row.reason) > 20, row
-        assert any(excused(script, row, file, package) for file in sorted(package.glob(row.file))), row
+        files = [file for file in sorted(package.glob(row.file)) if file.suffix == ".py"]
+        assert any(excused(script, row, file, package) for file in files), row
 
 
 def excused(script: ModuleType, row: Any, file: Path, package: Path) -> bool:
