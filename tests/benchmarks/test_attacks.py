@@ -202,7 +202,7 @@ def test_the_exponent_of_a_power_is_found_exactly(exponent):
 
 def test_the_interval_of_the_exponent_covers_it_about_as_often_as_promised():
     rng, covered = np.random.default_rng(8), 0
-    for _ in range(40):
+    for _ in range(60):
         regrets = {horizon: math.sqrt(horizon) * rng.exponential(1.0, 80) for horizon in (1_000, 5_000, 20_000)}
         found = growth(regrets)
         assert found.low <= found.exponent <= found.high
