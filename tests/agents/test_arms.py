@@ -148,7 +148,7 @@ def test_changes_and_open_decisions_survive_saving(tmp_path, suffix):
 
 @pytest.mark.parametrize("half_life", [None, 10, 200])
 def test_going_on_with_the_same_arms_changes_nothing_also_in_a_learner_that_forgets(half_life):
-    """With a half-life of 10, what is stored is brought back to scale every 160 rounds: the changes lie on both sides."""
+    """With a half-life of 10, what is stored is brought back to scale every 160 rounds: changes lie on both sides."""
     graph = aw.graphs.disjoint_cliques(3, 2)
     agent = aw.Agent(aw.TsallisShannon(graph, half_life=half_life), seed=2)
     for turn in range(8):
