@@ -4,7 +4,7 @@ Logs are written by real agents in a world with known means: the default learner
 sees its clique. An interval that holds at any time must contain the mean at *all* checkpoints of a log, for all but 5%
 of the logs at most.
 
-    python benchmarks/evaluation.py [--logs 1000] [--rounds 300] [--json]
+    python benchmarks/evaluation.py [--logs 1000] [--rounds 300] [--collectors uniform ...] [--json]
 """
 
 from __future__ import annotations
@@ -115,9 +115,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--logs", type=int, default=1000)
     parser.add_argument("--rounds", type=int, default=300)
+    names = ("tsallis-shannon", "uniform", "thompson-n")
+    parser.add_argument("--collectors", nargs="*", choices=names, default=names, help="whose logs are covered")
     parser.add_argument("--json", action="store_true", help="print one JSON object a line")
     options = parser.parse_args(arguments)
-    for name in ("tsallis-shannon", "uniform", "thompson-n"):
+    for name in options.collectors:
         row = coverage(name, options.logs, options.rounds)
         if options.json:
             print(json.dumps(row), flush=True)

@@ -55,6 +55,32 @@ def expected_increase(agent, losses, available=None):
     return mean, total, seen
 
 
+def baseline_of(agent):
+    """What the estimate of a decision that was made now would take off every loss."""
+    twin = copy.deepcopy(agent)
+    return twin.choose().details["baseline"]
+
+
+def held_back(agent, losses, available=None):
+    """The mean over all draws of what was held back: the plain estimate less what was really added."""
+    labels, before = list(agent.arms), estimates_of(agent)
+    mean = np.zeros(len(losses))
+    for place, label in enumerate(labels):
+        if available is not None and label not in available:
+            continue
+        twin, decision = forced(agent, place, labels if available is None else available)
+        places = [labels.index(arm) for arm in decision.observes]
+        twin.observe(decision, {arm: losses[i] for arm, i in zip(decision.observes, places, strict=True)})
+        plain = np.zeros(len(losses))
+        divisor = decision.details["clique_probability"] + decision.details["damping"]
+        plain[places] = (losses[places] - decision.details["baseline"]) / divisor
+        taken = plain - (estimates_of(twin) - before)
+        assert taken.min() >= -1e-6 * max(1.0, np.abs(plain).max())
+        assert (taken <= np.maximum(plain, 0.0) + 1e-6 * max(1.0, np.abs(plain).max())).all()
+        mean += decision.probability * taken
+    return mean
+
+
 def unlimited(cover):
     """The paper's constants: importance weights with nothing taken off and nothing held back."""
     return aw.Constants.paper(cover, 1000)

@@ -146,6 +146,47 @@ def test_changes_and_open_decisions_survive_saving(tmp_path, suffix):
         assert play(again, 10) == play(here, 10)
 
 
+@pytest.mark.parametrize("half_life", [None, 10, 200])
+def test_going_on_with_the_same_arms_changes_nothing_also_in_a_learner_that_forgets(half_life):
+    """With a half-life of 10, what is stored is brought back to scale every 160 rounds: changes lie on both sides."""
+    graph = aw.graphs.disjoint_cliques(3, 2)
+    agent = aw.Agent(aw.TsallisShannon(graph, half_life=half_life), seed=2)
+    for turn in range(8):
+        twin = copy.deepcopy(agent)
+        late = [agent.choose(), agent.choose()]
+        assert [twin.choose(), twin.choose()] == late
+        twin.update_graph(graph)
+        assert twin.learner.half_life == half_life
+        assert twin.distribution == pytest.approx(agent.distribution, rel=1e-6)
+        assert twin.learner.residual(twin._state) < 1e-7
+        for one in (agent, twin):
+            for decision in late:
+                one.observe(decision.id, dict.fromkeys(decision.observes, 0.1 * (turn % 3)))
+        assert twin.round == agent.round
+        assert twin.distribution == pytest.approx(agent.distribution, rel=1e-6)
+        for decision in play(twin, 59):
+            assert agent.choose().arm == decision.arm
+            agent.observe(decision.id, report(decision))
+        assert twin.distribution == pytest.approx(agent.distribution, rel=1e-5)
+
+
+def test_arms_come_and_go_in_a_learner_that_forgets(tmp_path):
+    agent = aw.Agent(aw.TsallisShannon(aw.graphs.disjoint_cliques(2, 2), half_life=10), seed=2)
+    play(agent, 158)
+    open_ones = [agent.choose() for _ in range(4)]
+    losses = agent.learner.estimates(agent._state)
+    agent.add_arm("new", [0, 1])
+    agent.retire_arm(2)
+    assert agent.learner.estimates(agent._state)[:3] == pytest.approx(losses[[0, 1, 3]], rel=1e-9)
+    for decision in open_ones:
+        agent.observe(decision, report(decision))
+    agent.save(tmp_path / "agent.json")
+    again = aw.Agent.load(tmp_path / "agent.json")
+    assert play(again, 40) == play(agent, 40)
+    assert agent.learner.residual(agent._state) < 1e-7
+    assert agent.learner.title == "tsallis-shannon (half-life 10)"
+
+
 def test_disjoint_cliques_are_never_expanded_into_edges():
     agent = aw.Agent(aw.graphs.disjoint_cliques(3, 4), seed=1)
     agent.add_arm("new", range(4))

@@ -184,6 +184,23 @@ def test_wrong_input_gets_its_sentence(change, sentence):
     assert sentence in str(caught.value)
 
 
+def test_ordinary_estimates_on_rows_of_the_open_bandit_data_follow_the_published_rules():
+    """Saito et al. 2021, with iw = pi(action) / pscore: IPW is mean(iw r), SNIPW is mean(iw r) / mean(iw)."""
+    sample = pandas.read_csv(Path(__file__).with_name("open_bandit_rows.csv"), comment="#")
+    log = pandas.DataFrame(
+        {"action": sample["item_id"], "reward": sample["click"], "pscore": sample["propensity_score"], "n_actions": 34}
+    )
+    shares = np.random.default_rng(0).dirichlet(np.ones(34))
+    for chosen in (shares, np.full(34, 1 / 34), np.eye(34)[sample["item_id"][0]]):
+        found, weights, terms = aw.evaluate(log, chosen).values[0].playing, [], []
+        for row in sample.itertuples():
+            weights.append(chosen[row.item_id] / row.propensity_score)
+            terms.append(weights[-1] * row.click)
+        assert np.mean(weights) - found.ips == pytest.approx(np.mean(terms), abs=1e-12)  # ours are losses, 1 - reward
+        assert 1.0 - found.snips == pytest.approx(np.mean(terms) / np.mean(weights), abs=1e-12)
+        assert aw.evaluate(log, chosen).values[0].seeing == found  # nothing but the chosen item was seen
+
+
 def obp_folder():
     spec = importlib.util.find_spec("obp")
     return None if spec is None else Path(spec.submodule_search_locations[0])

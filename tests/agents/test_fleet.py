@@ -84,6 +84,24 @@ def test_memory_is_proportional_to_the_segments_seen_and_the_graph_is_shared():
     assert all(fleet[segment].learner is fleet["warm"].learner for segment in fleet)
 
 
+def test_a_log_names_the_segment_of_every_row_and_goes_on_after_loading(tmp_path):
+    rows = []
+    fleet = aw.Fleet(GRAPH, seed=1, log=rows.append)
+    waiting = {segment: fleet.choose(segment) for segment in ("DE", "FR")}
+    fleet.save(tmp_path / "fleet.json")
+    again = aw.Fleet.load(tmp_path / "fleet.json", log=rows.append)
+    for segment, decision in waiting.items():
+        again.observe(segment, decision.id, [0.5] * len(decision.observes))
+    again.choose("IT")
+    assert [(row["segment"], row["decision_id"], row["status"]) for row in rows] == [
+        ("DE", 1, "open"),
+        ("FR", 1, "open"),
+        ("DE", 1, "observed"),
+        ("FR", 1, "observed"),
+        ("IT", 1, "open"),
+    ]
+
+
 def test_what_is_wrong_gets_a_sentence_and_makes_no_agent(tmp_path):
     fleet = busy_fleet()
     before = list(fleet)
@@ -94,6 +112,7 @@ def test_what_is_wrong_gets_a_sentence_and_makes_no_agent(tmp_path):
         (lambda: fleet.observe("new", 1, [0.5]), "segment 'new' was never seen; fleet.choose makes its agent"),
         (lambda: fleet[3], "segment 3 was never seen"),
         (lambda: aw.Fleet(GRAPH, minimum_share=2.0), "minimum_share is 2.0"),
+        (lambda: aw.Fleet(GRAPH, log="log.parquet"), "log is 'log.parquet'; expected a function of a row for a fleet"),
         (lambda: fleet.save(tmp_path / "fleet.txt"), "expected a name ending in .json or .npz"),
     ]:
         with pytest.raises(InvalidParameter, match=sentence):

@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 import allworlds as aw
 from agents.agent_runs import everything, loss_of, refused, report
-from agents.enumeration import expected_increase, unlimited
+from agents.enumeration import baseline_of, expected_increase, held_back, unlimited
 from allworlds.foundation.errors import InvalidLosses, InvalidParameter, UnknownDecision
 
 SHARES = st.sampled_from([None, 0.01, {0: 0.2}, {0: 0.3, 2: 0.3}])
@@ -25,12 +25,15 @@ class AgentMachine(RuleBasedStateMachine):
 
     constants = staticmethod(unlimited)
     unbiased = True
+    half_life = None
 
     @initialize(shares=SHARES, seed=st.integers(0, 1000))
     def start(self, shares, seed):
         graph = aw.FeedbackGraph(5, [(0, 1), (1, 2), (0, 2), (2, 3)])
         cover = aw.CliqueCover(graph, [[0, 1, 2], [3], [4]])
-        self.agent = aw.Agent(aw.TsallisShannon(cover, self.constants(cover)), seed=seed, minimum_share=shares)
+        learner = aw.TsallisShannon(cover, self.constants(cover), half_life=self.half_life)
+        self.rows = []
+        self.agent = aw.Agent(learner, seed=seed, minimum_share=shares, log=self.rows.append)
         self.open, self.closed, self.learnt, self.made, self.changes = {}, [], 0, 0, 0
 
     def some(self, data, arms, at_least=1):
@@ -121,7 +124,7 @@ class AgentMachine(RuleBasedStateMachine):
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / f"agent{suffix}"
             self.agent.save(path)
-            again = aw.Agent.load(path)
+            again = aw.Agent.load(path, log=self.rows.append)
         assert everything(again) == everything(self.agent)
         assert again.choose(again.arms[:1]) == copy.deepcopy(self.agent).choose(self.agent.arms[:1])
         self.agent = again
@@ -156,8 +159,17 @@ class AgentMachine(RuleBasedStateMachine):
         losses = np.array([0.3 * loss_of(self.made, arm) for arm in arms])
         mean, total, seen = expected_increase(self.agent, losses, mask)
         assert total == pytest.approx(1.0, abs=1e-9)
+        shift = baseline_of(self.agent)  # common to all arms that can be seen
+        expected = np.where(seen, losses - shift, 0.0)
         if self.unbiased:
-            assert mean == pytest.approx(np.where(seen, losses, 0.0), rel=1e-7, abs=1e-9)
+            assert shift == 0.0
+            assert mean == pytest.approx(expected, rel=1e-7, abs=1e-9)
+            return
+        held = held_back(self.agent, losses, mask)
+        assert held.min() >= -1e-7  # what is held back is in an arm's favour, never against it
+        assert mean + held == pytest.approx(expected, rel=1e-6, abs=1e-7)
+        if shift > losses.max():  # then nothing rises, and nothing is held back
+            assert mean == pytest.approx(expected, rel=1e-6, abs=1e-7)
 
     @invariant()
     def it_is_sound(self):
@@ -168,6 +180,9 @@ class AgentMachine(RuleBasedStateMachine):
             assert agent.distribution[agent.arms.index(arm)] >= share * (1 - 1e-12)
         assert agent.learner.residual(agent._state) < 1e-7
         assert dict(agent.pending) == self.open
+        last = {row["decision_id"]: row["status"] for row in self.rows}  # the log says the same
+        assert {number for number, status in last.items() if status == "open"} == set(self.open)
+        assert sum(status == "observed" for status in last.values()) == self.learnt
         assert agent.round == 1 + self.learnt
         assert len(agent.history) == self.changes
         if self.changes:
@@ -175,10 +190,20 @@ class AgentMachine(RuleBasedStateMachine):
 
 
 class DefaultMachine(AgentMachine):
-    """The default constants, whose estimates are limited."""
+    """The default constants: a baseline is taken off, and what would put a clique too far behind is held back."""
 
     constants = staticmethod(aw.Constants.practical)
     unbiased = False
+
+
+class ForgetfulMachine(DefaultMachine):
+    """The same with a half-life of ten rounds."""
+
+    half_life = 10
+
+    @rule()
+    def enumerate_every_draw(self):
+        """Estimates shrink in every round here; what a draw adds is checked in the other machines."""
 
 
 QUICK = settings(max_examples=15, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck))
@@ -186,3 +211,5 @@ TestPaper = AgentMachine.TestCase
 TestPaper.settings = QUICK
 TestDefault = DefaultMachine.TestCase
 TestDefault.settings = QUICK
+TestForgetful = ForgetfulMachine.TestCase
+TestForgetful.settings = QUICK

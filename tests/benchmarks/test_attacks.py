@@ -46,6 +46,23 @@ def test_the_lock_in_of_the_bench_is_the_world_by_that_name():
     np.testing.assert_array_equal(bare(ours, 500).losses, bare(theirs, 500).losses)
 
 
+@pytest.mark.compiled
+@pytest.mark.parametrize("name", ["lock-in", "half, one, zero", "late switch", "late end", "baseline too low"])
+def test_the_default_keeps_its_promise_in_the_short_form(name):
+    """No run loses a tenth of the rounds, and the mean is below 3 sqrt(KT)."""
+    (table,) = [table for table in fixed_attacks((1, 1)) if table.name == name]
+    measured = measure(evaluate(by_spec("tsallis-shannon"), table, 20_000, range(40)), 20_000, 2)
+    assert measured.share_failed == 0.0
+    assert measured.per_root < 3.0
+
+
+@pytest.mark.compiled
+def test_the_short_form_notices_the_setting_that_was_broken():
+    """What the default was at first: about one run in eight is locked in."""
+    regrets = evaluate(by_spec("tsallis-shannon:setting=unproved"), lock_in((1, 1)), 20_000, range(40))
+    assert measure(regrets, 20_000, 2).share_failed > 0.05
+
+
 def test_a_table_survives_being_written():
     table = fixed_attacks((1, 1, 3))[3]
     again = Table.from_json(json.loads(json.dumps(table.as_json())))

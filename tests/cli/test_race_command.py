@@ -319,6 +319,23 @@ def test_learners_are_listed_in_groups_on_wide_and_narrow_screens():
         assert [line for line in lines if line in headings] == headings
 
 
+def test_a_narrow_screen_has_a_learner_a_line_and_says_which_must_be_told_something():
+    text = run("learners", columns=80).stdout.partition("\nGraphs:")[0]
+    lines = [line for line in text.splitlines() if line.startswith(" ")]
+    assert [line.split()[0] for line in lines] == list(LEARNERS)
+    for line, recipe in zip(lines, LEARNERS.values(), strict=True):
+        assert (" * " in line) == (not recipe.told.startswith("nothing"))
+        assert line.endswith(recipe.cited)
+
+
+def test_a_narrow_screen_gets_the_graphs_of_a_learner_in_letters():
+    lines = {line.split()[0]: line for line in run("learners", columns=80).stdout.splitlines() if line.strip()}
+    assert lines["exp3-wix"].split()[2] == "dcn"  # directed, changing, noisy
+    assert lines["exp3-g"].split()[1] == "dlw"  # directed, loopless, weakly observable
+    assert lines["tsallis-shannon"].split()[1] == "-"
+    assert lines["exp3"].split()[1] == "ignored"
+
+
 @pytest.mark.parametrize("name", list(LEARNERS))
 def test_a_learner_by_name_tells_its_rule_its_bound_and_its_options(name):
     text = run("learners", name).stdout

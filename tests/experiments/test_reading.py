@@ -171,6 +171,7 @@ def test_the_promised_experiments_are_shipped():
         "mourtada-gaiffas",
         "seldin-slivkins",
         "seldin-slivkins-full",
+        "hard-gaps",
         *COMPARISON,
     }
     assert promised <= set(shipped())

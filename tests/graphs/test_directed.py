@@ -128,7 +128,10 @@ def test_arrays_of_a_directed_graph_cannot_be_written():
             lambda: Exp3IX(FeedbackGraph(2, [], self_loops=[0])),
             "no arm sees arm 1; expected that some arm sees each arm",
         ),
-        (lambda: graphs.noisy([[1, 0.5], [1.5, 1]]), "the weight with which arm 1 sees arm 0 is 1.5; expected 0 to 1"),
+        (
+            lambda: graphs.noisy([[1, 0.5], [1.5, 1]]),
+            "the weight with which arm 1 sees arm 0 is 1.5; expected 0 to 1; use 0 where it sees nothing and 1 where",
+        ),
         (lambda: graphs.noisy([[1, 0.5]]), r"weights has shape \(1, 2\); expected a square matrix"),
         (lambda: graphs.noisy([[1.0]], noise=-1), "noise is -1"),
         (lambda: graphs.directed_cycle(2), "n is 2; expected an integer of at least 3"),

@@ -249,15 +249,29 @@ class Agent:
             wrong = self._learn_carried(ticket, values) if carried else self._learn(ticket, values)
             if wrong >= 0:
                 raise self._allowed.complain(kept.observes[wrong], values[wrong])
-            if not carried:
-                arms, shown = self._learner.observes(ticket.arm), self._allowed.as_losses(values)
-                if kept.available is not None and isinstance(losses, Mapping):  # what was left out was not seen
-                    told = [j for j, arm in enumerate(kept.observes) if arm in losses]
-                    arms, shown = arms[told], shown[told]
-                self._tally.learn(arms, shown)
             del self._pending[kept.id]
-            if self._log is not None and not carried:
-                self._log.observed(kept, ticket.arm, values)
+            seen = values
+            if kept.available is not None and isinstance(losses, Mapping):  # what was left out was not seen
+                seen = np.array(
+                    [v if arm in losses else math.nan for arm, v in zip(kept.observes, values, strict=True)]
+                )
+            self._count(kept, ticket, seen)
+            if self._log is not None:
+                self._log.observed(kept, None if carried else ticket.arm, seen)
+
+    def _count(self, decision: Decision, ticket: Any, seen: NDArray[np.float64]) -> None:
+        """Count the values that were seen, of the arms that are left."""
+        losses, arms = self._allowed.as_losses(seen), self._learner.observes
+        if isinstance(ticket, Carried):
+            place = {arm: i for i, arm in enumerate(self.arms)}
+            numbers = np.array([place.get(arm, -1) for arm in decision.observes], dtype=np.int64)
+        elif decision.available is None:
+            self._tally.learn(arms(ticket.arm), losses)
+            return
+        else:
+            numbers = arms(ticket.arm)
+        told = (numbers >= 0) & ~np.isnan(losses)
+        self._tally.learn(numbers[told], losses[told])
 
     def _learn_carried(self, ticket: Carried, values: NDArray[np.float64]) -> int:
         """Learn the outcome of a decision that is older than the arms; the place of a value out of range, or -1."""
@@ -265,9 +279,6 @@ class Agent:
         wrong = int(scale_losses(scaled, scaled.size, allowed.low, allowed.high, allowed.reward))
         if wrong < 0:
             self._start(late_outcome(self._learner, self._state, ticket, scaled))
-            place = {arm: i for i, arm in enumerate(self.arms)}
-            left = [j for j, arm in enumerate(ticket.observes) if arm in place]
-            self._tally.learn([place[ticket.observes[j]] for j in left], scaled[left])
         return wrong
 
     @property
@@ -330,11 +341,6 @@ class Agent:
 
     def _move(self, where: FeedbackGraph | CliqueCover, event: dict[str, Any]) -> None:
         """Go on with other arms; nothing has changed if this raises."""
-        if self._log is not None:
-            raise InvalidParameter(
-                "the agent writes a log, and a log is about one set of arms; expected an agent without one: save it, "
-                "change the arms after Agent.load(file), save again, and load with another log"
-            )
         names = names_of(where.graph if isinstance(where, CliqueCover) else where)
         retired = {arm for past in self._history for arm in past.get("retired", [past.get("arm")])}
         again = [arm for arm in names if arm in retired and arm not in self.arms]
@@ -352,6 +358,8 @@ class Agent:
         self._learner, self._graph, self._pending, self._observed = learner, graph_of(learner), carried, {}
         self._history.append(event)
         self._without_bound = self._without_bound or f"the arms changed before decision {self._next_id}"
+        if self._log is not None:
+            self._log.start(learner, self._allowed)
         self._start(state)
 
     def void(self, decision: Decision | int) -> None:
@@ -361,8 +369,8 @@ class Agent:
             if kept.arm in self.arms:
                 self._tally.voided[self._graph.index_of(kept.arm)] += 1.0
             del self._pending[kept.id]
-            if self._log is not None and not isinstance(ticket, Carried):
-                self._log.voided(kept, ticket.arm)
+            if self._log is not None:
+                self._log.voided(kept, None if isinstance(ticket, Carried) else ticket.arm)
 
     def report(self) -> AgentReport:
         """Where the agent stands: print it, or take ``to_json()``; ``allworlds agent FILE`` does it for a saved one.

@@ -14,10 +14,15 @@ has the conditional mean ``sum_i pi_t(i) E loss_t(i)``, whatever the logging pol
   plus the weighted error of the guess; unbiased, because the guess is older than the round.
 
 The interval is that of :mod:`allworlds.agents.confidence`; it belongs to the ``ips`` terms and holds at any time.
+
+Where arms were not available in some rounds, an arm or a distribution is evaluated over those rounds in which all its
+arms were: nobody could have played it in the others. Which rounds these are was known before the draw, so all of the
+above still holds for them.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
@@ -26,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from allworlds.agents.confidence import intervals
-from allworlds.agents.logged_rounds import Floats, Ints, LoggedRounds, Sightings, logged_rounds
+from allworlds.agents.logged_rounds import Floats, Ints, LoggedRounds, Sightings, kept_of, logged_rounds
 from allworlds.agents.replay import OnProgress, Replayed, replay
 from allworlds.foundation.checks import numbers, real
 from allworlds.foundation.errors import InvalidParameter, counted
@@ -48,7 +53,7 @@ class View:
     dr: float
     low: float
     high: float
-    """The interval, for the mean loss over the rounds of the log."""
+    """The interval, for the mean loss over the rounds in which the policy's arms were available."""
     variance: float
     """The sample variance of a term of ``ips``; over the number of rounds it is that of the estimate."""
     effective: float
@@ -66,6 +71,8 @@ class PolicyValue:
     """With weights by the probability of seeing."""
     playing: View
     """With ordinary weights, by the probability of playing."""
+    rounds: int
+    """In which its arms were available: what it is evaluated over."""
     replayed: int | None
     """The rounds that a replayed learner learnt from; None for other policies."""
     notes: tuple[str, ...]
@@ -109,7 +116,7 @@ class Evaluation:
             row: dict[str, Any] = {"policy": value.policy, "loss": value.loss}
             row |= asdict(value.seeing)
             row |= {f"ordinary_{name}": number for name, number in asdict(value.playing).items()}
-            rows.append(row | {"replayed": value.replayed, "notes": "; ".join(value.notes)})
+            rows.append(row | {"rounds": value.rounds, "replayed": value.replayed, "notes": "; ".join(value.notes)})
         return pandas.DataFrame(rows)
 
     def __str__(self) -> str:
@@ -223,8 +230,13 @@ def _arm(arm: Any, labels: tuple[str, ...]) -> int:
 
 
 def _value(name: str, what: Floats | Replayed, rounds: LoggedRounds, alpha: float) -> PolicyValue:
-    mine, other = (_view(sightings, what, rounds, alpha) for sightings in (rounds.seen, rounds.played))
     notes = list(what.notes) if isinstance(what, Replayed) else []
+    if rounds.available is not None and not isinstance(what, Replayed):
+        could: NDArray[np.bool_] = np.all(rounds.available[:, what > 0.0], axis=1)
+        if not could.all():
+            notes.append(f"available in {could.sum():,} of {rounds.n_rounds:,} rounds, over which it is evaluated")
+            rounds = rounds.only(could)
+    mine, other = (_view(sightings, what, rounds, alpha) for sightings in (rounds.seen, rounds.played))
     if mine.effective == 0.0:
         notes.append("never seen: the log says nothing about it")
     elif mine.effective < FEW or mine.heaviest > HEAVY:
@@ -232,7 +244,8 @@ def _value(name: str, what: Floats | Replayed, rounds: LoggedRounds, alpha: floa
             f"poor overlap: {mine.effective:.0f} effective rounds, and one round has {100 * mine.heaviest:.0f}% of the "
             "weight; trust the interval, not the estimate"
         )
-    return PolicyValue(name, mine, other, what.n_learnt if isinstance(what, Replayed) else None, tuple(notes))
+    learnt = what.n_learnt if isinstance(what, Replayed) else None
+    return PolicyValue(name, mine, other, rounds.n_rounds, learnt, tuple(notes))
 
 
 class Terms(NamedTuple):
@@ -253,13 +266,7 @@ def terms_of(sightings: Sightings, what: Floats | Replayed, n_rounds: int) -> Te
         arms = np.arange(what.distributions.shape[1])
         policy = what.distributions[what.version]
     else:
-        of_policy = what[sightings.arm] > 0.0
-        used = Sightings(
-            sightings.round[of_policy],
-            sightings.arm[of_policy],
-            sightings.loss[of_policy],
-            sightings.probability[of_policy],
-        )
+        used = kept_of(sightings, what[sightings.arm] > 0.0)
         share, arms = what[used.arm], np.flatnonzero(what > 0.0)
         policy = what[arms]
 
@@ -278,6 +285,8 @@ def terms_of(sightings: Sightings, what: Floats | Replayed, n_rounds: int) -> Te
 
 
 def _view(sightings: Sightings, what: Floats | Replayed, rounds: LoggedRounds, alpha: float) -> View:
+    if rounds.n_rounds == 0:
+        return View(math.nan, None, math.nan, 0.0, 1.0, 0.0, 0.0, 0.0)
     weights, terms, complements, robust = terms_of(sightings, what, rounds.n_rounds)
     low, high = intervals(terms, complements, alpha)
     total, squares = float(weights.sum()), float(np.square(weights).sum())

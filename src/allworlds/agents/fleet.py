@@ -1,19 +1,22 @@
 """One agent per segment: a fleet makes an agent when a segment is first seen, and keeps all of them in one file.
 
 The agents share their learner (graph, cover and constants); each has its own state, open decisions and random numbers,
-so memory grows with the segments that were seen and not with those that there could be.
+so memory grows with the segments that were seen and not with those that there could be. A log of a fleet is a function,
+which is told the segment with every row: ids of decisions count in each segment, so rows of several segments would be
+mixed up in one file.
 """
 
 from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from allworlds.agents.agent import Agent, learner_from_data, rule_to_data
 from allworlds.agents.files import as_path, read_file, write_file
+from allworlds.agents.log import DecisionLog, LogRow
 from allworlds.agents.reports import Decision, Losses
 from allworlds.covers import CliqueCover
 from allworlds.foundation.checks import shorten
@@ -26,7 +29,9 @@ FORMAT = "allworlds fleet"
 
 
 class Fleet:
-    """Agents by segment; the parameters are those of :class:`Agent`.
+    """Agents by segment; the parameters are those of :class:`Agent`, but ``log`` is a function.
+
+    It is called with every row of every segment's log, a dictionary with ``segment`` in it.
 
     Examples
     --------
@@ -38,9 +43,22 @@ class Fleet:
     (1, ['DE/mobile'], 2)
     """
 
-    def __init__(self, learner: Learner | FeedbackGraph | CliqueCover, seed: int | None = None, **options: Any) -> None:
+    def __init__(
+        self,
+        learner: Learner | FeedbackGraph | CliqueCover,
+        seed: int | None = None,
+        *,
+        log: Callable[[LogRow], object] | None = None,
+        **options: Any,
+    ) -> None:
+        if log is not None and (not callable(log) or isinstance(log, DecisionLog)):
+            raise InvalidParameter(
+                f"log is {shorten(log)}; expected a function of a row for a fleet, whose rows have a segment; one file "
+                "for each segment: Agent.load(file, log=...)"
+            )
         pattern = Agent(learner, seed, **options)
         self._learner, self._seed, self._options = pattern.learner, pattern.seed, dict(options)
+        self._log = log
         self._agents: dict[str, Agent] = {}
         self._lock = threading.RLock()
 
@@ -121,19 +139,24 @@ class Fleet:
             write_file(as_path(path), {"rule": rule, "seed": self._seed, "options": options, "agents": agents}, FORMAT)
 
     @classmethod
-    def load(cls, path: str | Path) -> Fleet:
-        """The fleet as it was saved; every agent continues bit for bit."""
+    def load(cls, path: str | Path, *, log: Callable[[LogRow], object] | None = None) -> Fleet:
+        """The fleet as it was saved; every agent continues bit for bit. ``log`` says where to go on logging."""
         data = read_file(as_path(path), FORMAT)
         try:
             options = {name: dict(v) if isinstance(v, list) else v for name, v in data["options"].items()}
-            fleet = cls(learner_from_data(data["rule"]), data["seed"], **options)
+            fleet = cls(learner_from_data(data["rule"]), data["seed"], log=log, **options)
             for segment, memory in data["agents"]:
                 learner = learner_from_data(memory["rule"]) if "rule" in memory else fleet._learner
-                fleet._agents[segment] = Agent._from_memory(learner, memory)
+                fleet._agents[segment] = Agent._from_memory(learner, memory, fleet._log_of(segment))
             return fleet
         except (AllWorldsError, ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
             raise InvalidState(f"cannot restore the fleet in {path}: {error}") from None
 
     def _new(self, segment: str) -> Agent:
         digest = hashlib.sha256(f"{self._seed} {segment}".encode("utf-8", "surrogatepass")).digest()
-        return Agent(self._learner, int.from_bytes(digest[:8], "big") >> 1, **self._options)
+        own = int.from_bytes(digest[:8], "big") >> 1
+        return Agent(self._learner, own, log=self._log_of(segment), **self._options)
+
+    def _log_of(self, segment: str) -> Callable[[LogRow], object] | None:
+        log = self._log
+        return None if log is None else lambda row: log({"segment": segment, **row})

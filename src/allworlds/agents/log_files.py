@@ -8,6 +8,9 @@ be read when it is complete, so every block of rows becomes a file of its own, w
 named by its first and last row. When 16 parts of about the same size are there they are joined: the joined part is
 written first and the others are deleted afterwards. A kill between the two leaves rows twice on disk; readers skip a
 part that lies within another one.
+
+Every part, and every run of lines, says in its header which arms there were and who showed whom. Arms may come and go
+in a log: :func:`load_log` numbers all that there ever were together.
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from allworlds.agents.log_eras import Eras, number_together
 from allworlds.foundation.errors import InvalidParameter, InvalidState, import_extra
 from allworlds.foundation.files import disk_errors, write_atomic
 
@@ -77,8 +81,8 @@ class Lists:
         return cls(np.concatenate([np.zeros(0, np.int64), *present]), lengths, missing)
 
     def to_list(self) -> list[list[Any] | None]:
-        """As plain lists."""
-        flat, starts = self.flat.tolist(), self.starts.tolist()
+        """As plain lists; a number that is not known is None."""
+        flat, starts = [None if value != value else value for value in self.flat.tolist()], self.starts.tolist()
         return [None if gone else flat[starts[k] : starts[k + 1]] for k, gone in enumerate(self.missing.tolist())]
 
 
@@ -143,14 +147,15 @@ class PartFolder:
         if path.is_file():
             raise InvalidParameter(f"log is {str(path)!r}, which is a file; expected a folder of parts, or a new name")
         self.path = path
-        self._parts = parts_in(path)
+        self._parts: list[tuple[int, int]] = []
 
     def append(self, columns: Mapping[str, Any], header: Mapping[str, Any]) -> None:
         """Write one part, then join parts if there are many."""
         table = arrow_table(columns).replace_schema_metadata({HEADER: json.dumps(dict(header))})
-        first = self._parts[-1][1] + 1 if self._parts else 1
         with disk_errors(f"write to {self.path}"):
             self.path.mkdir(exist_ok=True)
+            self._parts = parts_in(self.path)  # another agent may have written here since
+            first = self._parts[-1][1] + 1 if self._parts else 1
             self._parts.append(self._write(first, first + table.num_rows - 1, table))
             self._join()
 
@@ -225,6 +230,9 @@ def load_log(path: str | os.PathLike[str]) -> Any:
     ``status`` is "observed", "void", or "open" where no outcome came. ``table.attrs["log"]`` says whose decisions they
     are: learner, labels, range of values. A log that is being written may be read at any time.
 
+    Where arms came or went, ``action``, ``observed``, ``available`` and ``probabilities`` count all arms that there
+    ever were, those of the first decision first. An arm that was not there was not available and has probability 0.
+
     | column | what it is |
     |---|---|
     | ``decision_id``, ``round``, ``learner`` | which decision it is, and whose |
@@ -235,14 +243,15 @@ def load_log(path: str | os.PathLike[str]) -> Any:
     | ``observed``, ``losses``, ``seeing`` | the arms that were seen, their losses, the probability of seeing each |
     | ``probabilities``, ``available`` | of all arms, in single precision; which could be chosen, None for all |
     | ``status``, ``package_version`` | what became of it, and who wrote it |
+    | ``era`` | how often arms had come or gone, or who shows whom had changed |
     """
     import_extra("pandas", "tables", "load_log needs")
-    rows, header = read_rows(path)
-    return fold(rows, header)
+    rows, headers = read_rows(path)
+    return fold(rows, headers)
 
 
-def read_rows(path: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]:
-    """The rows as they are on disk, a pandas table, and the last header."""
+def read_rows(path: str | os.PathLike[str]) -> tuple[Any, list[dict[str, Any]]]:
+    """The rows as they are on disk, a pandas table, with the number of their header in ``era``, and the headers."""
     where = Path(path)
     if where.suffix not in (".parquet", ".jsonl"):
         raise InvalidParameter(f"log is {str(path)!r}; expected a name ending in .parquet or .jsonl")
@@ -252,7 +261,7 @@ def read_rows(path: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]:
         return _read_parts(where) if where.suffix == ".parquet" else _read_lines(where)
 
 
-def _read_parts(folder: Path) -> tuple[Any, dict[str, Any]]:
+def _read_parts(folder: Path) -> tuple[Any, list[dict[str, Any]]]:
     import_extra("pyarrow.parquet", "data", "logs in Parquet need")
     import pandas
     import pyarrow as pa
@@ -261,32 +270,31 @@ def _read_parts(folder: Path) -> tuple[Any, dict[str, Any]]:
     paths = [folder / part_name(*part) for part in parts_in(folder)] if folder.is_dir() else [folder]
     if not paths:
         raise InvalidParameter(f"{str(folder)!r} has no rows yet; agent.log.flush() writes them")
-    frames, header = [], {}
+    frames, eras = [], Eras()
     for one in paths:
         try:
             table = parquet.ParquetFile(one).read()
-            header = json.loads(table.schema.metadata[HEADER])
+            eras.add(json.loads(table.schema.metadata[HEADER]))
         except (pa.ArrowInvalid, KeyError, TypeError, ValueError):
             raise InvalidState(f"{one} is not part of a log of decisions, or it is damaged; restore it") from None
-        frames.append(table.to_pandas())
-    return pandas.concat(frames, ignore_index=True), header
+        frames.append(table.to_pandas().assign(era=eras.now))
+    return pandas.concat(frames, ignore_index=True), eras.headers
 
 
-def _read_lines(path: Path) -> tuple[Any, dict[str, Any]]:
+def _read_lines(path: Path) -> tuple[Any, list[dict[str, Any]]]:
     import pandas
 
-    header: dict[str, Any] = {}
-    rows = []
+    eras, rows = Eras(), []
     for value in _parsed_lines(path):
-        if "log" in value:
-            header = value["log"]
-        elif set(COLUMNS) <= set(value):
-            rows.append(value)
+        if isinstance(value.get("log"), dict):
+            eras.add(value["log"])
+        elif set(COLUMNS) <= set(value) and eras.headers:
+            rows.append(value | {"era": eras.now})
         else:
             raise InvalidState(f"{path} is not a log of decisions; Agent(graph, log=...) writes one")
-    if not header:
+    if not eras.headers:
         raise InvalidParameter(f"{str(path)!r} has no rows yet; agent.log.flush() writes them")
-    return pandas.DataFrame(rows, columns=list(COLUMNS)), header
+    return pandas.DataFrame(rows, columns=[*COLUMNS, "era"]), eras.headers
 
 
 def _parsed_lines(path: Path) -> Iterator[dict[str, Any]]:
@@ -305,7 +313,7 @@ def _parsed_lines(path: Path) -> Iterator[dict[str, Any]]:
         yield value
 
 
-def fold(rows: Any, header: Mapping[str, Any]) -> Any:
+def fold(rows: Any, headers: list[dict[str, Any]]) -> Any:
     """One row a decision: an outcome that came later is joined to the last decision of its id."""
     import pandas
 
@@ -331,6 +339,8 @@ def fold(rows: Any, header: Mapping[str, Any]) -> Any:
             table[name] = table[name].astype("float64")
         elif kind == "word" and name != "kind":
             table[name] = table[name].astype("str")
+        elif kind == "int" and name != "clique":
+            table[name] = table[name].astype("int64")
     table["clique"] = table["clique"].astype("Int64")
-    table.attrs["log"] = dict(header)
+    table.attrs["log"] = number_together(table, headers)
     return table

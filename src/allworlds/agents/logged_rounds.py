@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,6 +46,27 @@ class LoggedRounds:
     """Decisions without an outcome."""
     void: int
     """Decisions that were taken back."""
+    available: NDArray[np.bool_] | None
+    """(n, N) which arms could be chosen; None if all could, always. Nothing is counted as seen of the others."""
+
+    def only(self, chosen: NDArray[np.bool_]) -> LoggedRounds:
+        """The rounds that are ``chosen``, (n,), alone."""
+        number = np.cumsum(chosen) - 1
+
+        def cut(sightings: Sightings) -> Sightings:
+            kept = kept_of(sightings, chosen[sightings.round])
+            return kept._replace(round=number[kept.round])
+
+        available = None if self.available is None else self.available[chosen]
+        places = self.places[chosen]
+        seen, played = cut(self.seen), cut(self.played)
+        return replace(self, n_rounds=places.size, seen=seen, played=played, places=places, available=available)
+
+
+def kept_of(sightings: Sightings, kept: NDArray[np.bool_] | Ints) -> Sightings:
+    """Some of the sightings, or all in another order."""
+    rounds, arms, losses, probabilities = sightings
+    return Sightings(rounds[kept], arms[kept], losses[kept], probabilities[kept])
 
 
 def logged_rounds(log: Any, *, missing: str = "drop") -> LoggedRounds:
@@ -93,13 +114,16 @@ def _rounds(table: Any, missing: str) -> LoggedRounds:
     at = with_outcome[~np.isnan(loss[rows])]
     played = Sightings(at, action[places[at]], loss[places[at]], pscore[places[at]])
     seen = _sightings(table, rows, with_outcome) if has_sides else played
+    available = _available(table, places, n_arms)
+    if available is not None:
+        seen, played = (kept_of(one, available[one.round, one.arm]) for one in (seen, played))
     for name, values, above in (("loss", seen.loss, -1e-12), ("probability", seen.probability, 0.0)):
         wrong = ~((values > above) & (values <= 1.0 + 1e-9))
         if wrong.any():
             raise InvalidParameter(f"a {name} in the log is {values[wrong][0]}; expected a number from 0 to 1")
     n_missing, n_void = int((~observed & ~void).sum()), int(void.sum())
     notes = _notes(n_missing, n_void, int((~known & observed).sum()), missing)
-    return LoggedRounds(places.size, n_arms, labels, seen, played, places, table, notes, n_missing, n_void)
+    return LoggedRounds(places.size, n_arms, labels, seen, played, places, table, notes, n_missing, n_void, available)
 
 
 def _chosen(table: Any) -> tuple[Ints, Floats, Floats]:
@@ -119,14 +143,32 @@ def _chosen(table: Any) -> tuple[Ints, Floats, Floats]:
 
 
 def _sightings(table: Any, rows: Ints, rounds: Ints) -> Sightings:
-    lists = {name: [np.asarray(value) for value in table[name].to_numpy()[rows]] for name in SIDE}
+    lists = {name: [np.asarray(value, dtype=float) for value in table[name].to_numpy()[rows]] for name in SIDE}
     lengths = np.array([value.size for value in lists["observed"]])
     for name in SIDE[1:]:
         wrong = np.flatnonzero(lengths != [value.size for value in lists[name]])
         if wrong.size:
             raise InvalidParameter(f"row {rows[wrong[0]]} of the log has {name!r} of another length than 'observed'")
     arm, loss, probability = (np.concatenate(lists[name]) for name in SIDE)
-    return Sightings(np.repeat(rounds, lengths), arm.astype(np.int64), loss.astype(float), probability.astype(float))
+    made = Sightings(np.repeat(rounds, lengths), arm.astype(np.int64), loss.astype(float), probability.astype(float))
+    return kept_of(made, np.lexsort((made.arm, made.round)))
+
+
+def _available(table: Any, places: Ints, n_arms: int) -> NDArray[np.bool_] | None:
+    """(n, N) which arms could be chosen, or None if the table has no masks."""
+    masks = table["available"].to_numpy()[places] if "available" in table.columns else []
+    if all(np.ndim(mask) != 1 for mask in masks):
+        return None
+    available = np.zeros((places.size, n_arms), dtype=bool)
+    for k, mask in enumerate(masks):
+        if np.ndim(mask) != 1:
+            available[k] = True
+            continue
+        arms = np.asarray(mask, dtype=np.int64)
+        if arms.size and not (arms.min() >= 0 and arms.max() < n_arms):
+            raise InvalidParameter(f"row {places[k]} of the log has the available arms {mask}; expected {n_arms} arms")
+        available[k, arms] = True
+    return available
 
 
 def _arms(table: Any, action: Ints) -> tuple[int, tuple[str, ...]]:

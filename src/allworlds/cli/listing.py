@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from allworlds.cli.terminal import EXAMPLE, NARROW, AsJson, print_json, print_rows
+from allworlds.cli.terminal import EXAMPLE, NARROW, AsJson, print_json, print_rows, screen_width
 
 if TYPE_CHECKING:
     from allworlds.foundation.specs import Recipe
@@ -35,12 +35,40 @@ def learners(
         _tell(chosen[name])
     else:
         titles = {"name": "learner", "graphs": "graphs", "told": "must be told", "cited": "after"}
+        narrow = screen_width() < NARROW
         for world, heading in GROUPS.items():
-            group = {key: recipe for key, recipe in LEARNERS.items() if recipe.world == world}
+            group = [recipe for recipe in LEARNERS.values() if recipe.world == world]
             typer.secho(f"\n{heading[0].upper()}{heading[1:]}", bold=True)
-            print_rows(list(titles.values()), map(attrgetter(*titles), group.values()))
-        typer.echo(LEGEND)
+            if narrow:
+                typer.echo("\n".join(map(_line, group)))
+            else:
+                print_rows(list(titles.values()), map(attrgetter(*titles), group))
+        typer.echo(SHORT_LEGEND if narrow else LEGEND)
 
+
+def _line(recipe: LearnerRecipe) -> str:
+    """A learner in one line of a narrow screen: its name, the graphs that it takes in letters, and its source.
+
+    >>> from allworlds.learners.by_name import LEARNERS
+    >>> _line(LEARNERS["exp3-dom"])
+    '  exp3-dom *              dc       Alon et al. 2013'
+    """
+    kind = recipe.kind
+    letters = "".join(letter for letter, feature in LETTERS.items() if feature in kind.accepts)
+    graphs = {"everything": "sees all", "itself": "ignored"}.get(kind.shows, letters or "-")
+    star = "" if recipe.told.startswith("nothing") else " *"
+    return f"  {recipe.name + star:<24}{graphs:<9}{recipe.cited}"
+
+
+LETTERS = {"d": "directed", "l": "loopless", "w": "weak", "c": "changing", "n": "noisy"}
+"""The graphs beyond undirected ones whose arms see themselves, as the short list writes them."""
+
+SHORT_LEGEND = """
+Graphs: all take undirected graphs whose arms see themselves (-). Beyond these:
+d directed; l loopless, an arm that does not see itself is seen by all others;
+w weakly observable; c changing from round to round; n noisy observations.
+* must be told something, such as the horizon. allworlds learners NAME tells
+what, its rule, what is proved, its source and its options."""
 
 LEGEND = """
 Graphs: all take undirected graphs whose arms see themselves. Beyond these:
@@ -64,8 +92,9 @@ def _tell(recipe: LearnerRecipe) -> None:
         "for example": recipe.example,
     }
     typer.secho(recipe.name, bold=True)
+    width = min(100, screen_width())
     for title, fact in facts.items():
-        typer.echo(textwrap.fill(f"{title + ':':<13}{fact}", 100, subsequent_indent=" " * 13))
+        typer.echo(textwrap.fill(f"{title + ':':<13}{fact}", width, subsequent_indent=" " * 13))
     typer.echo(f"\n{recipe.rule}")
 
 

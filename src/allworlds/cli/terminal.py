@@ -110,6 +110,13 @@ def blank_table(padding: tuple[int, ...] = (0, 1)) -> Table:
     return Table(box=SIMPLE_HEAD, pad_edge=False, padding=padding)  # type: ignore[arg-type]
 
 
+def screen_width() -> int:
+    """Columns of the terminal, 30 at least."""
+    from rich.console import Console
+
+    return max(Console().width, 30)
+
+
 def print_rows(titles: Sequence[str], rows: Iterable[Sequence[str]], narrow: int = NARROW) -> None:
     """Print a table, or a list where the screen is narrow; an example is never broken, so that it can be copied."""
     from rich.console import Console

@@ -78,7 +78,10 @@ def noisy(weights: ArrayLike, noise: float = 0.5, labels: Sequence[Label] | None
     matrix = numbers("weights", weights, InvalidGraph)
     check_square("weights", matrix)
     for i, j in np.argwhere(~((matrix >= 0.0) & (matrix <= 1.0)))[:1].tolist():
-        raise InvalidGraph(f"the weight with which arm {i} sees arm {j} is {matrix[i, j]:g}; expected 0 to 1")
+        raise InvalidGraph(
+            f"the weight with which arm {i} sees arm {j} is {matrix[i, j]:g}; expected 0 to 1; "
+            "use 0 where it sees nothing and 1 where it sees without noise"
+        )
     matrix.setflags(write=False)
     graph = FeedbackGraph.from_adjacency(matrix > 0.0, labels, directed=True)
     return NoisyGraph(graph, matrix, real("noise", noise, at_least=0, error=InvalidGraph))

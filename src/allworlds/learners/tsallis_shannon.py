@@ -9,8 +9,8 @@ with the product of the two entropies and a log barrier on the cliques:
     Lhat_i += (l_i - b) / p_t(V(I_t))   for i in V(I_t),
 
 with ``b = 0`` in the paper. The default takes off a share ``b`` of a running mean loss, gives each clique a rate of its
-own, lets the barrier follow ``b``, and holds back what would put a clique further behind than a tenth of the rounds so
-far (``docs/practical.md``); the proof still holds (``docs/default_proof.md``).
+own, lets the barrier follow ``b``, and holds back what would put a clique further behind than 8 % of the rounds so far
+plus four times their root (``docs/practical.md``); the proof still holds (``docs/default_proof.md``).
 
 For worlds that move there is an option that no theorem covers: with a ``half_life`` of ``H`` rounds everything learnt
 counts half after ``H`` rounds, ``Lhat <- 2^(-1/H) Lhat`` in every round, and rate, baseline and deficit limit see an
@@ -316,17 +316,16 @@ class TsallisShannon(CliqueLearner[State, Ticket]):
 
     def moved(self, state: State, where: FeedbackGraph | CliqueCover, losses: Floats) -> tuple[Self, State]:
         """The learner with constants of the same setting on another graph or cover, and its state there."""
-        if self.half_life is not None:
-            raise InvalidParameter(
-                f"the learner forgets with a half-life of {self.half_life} rounds; expected one without half_life, "
-                "since arms cannot come and go in one that forgets"
-            )
         cover = where if isinstance(where, CliqueCover) else clique_cover(where)
-        learner = type(self)(cover, constants_like(self.constants, self.cover, cover))
+        learner = type(self)(cover, constants_like(self.constants, self.cover, cover), half_life=self.half_life)
         return learner, learner._started_at(losses, state.clock)
 
     def with_estimates(self, state: State, losses: Floats, incurred: float) -> State:
         """One round later, with the step solved anew; the bound on the regret is lost."""
+        if self.half_life is not None:
+            later = self._started_at(losses, state.clock)
+            tick_and_forget(later, incurred)
+            return self._started_at(self.cumulative_losses(later), later.clock)
         clock = state.clock.copy()
         tick(clock, state.rates, incurred)
         return self._started_at(losses, clock)
@@ -334,9 +333,14 @@ class TsallisShannon(CliqueLearner[State, Ticket]):
     def _started_at(self, losses: Floats, clock: Floats) -> State:
         """The state with these loss estimates, in the order of the arms, at this time."""
         state = self.init()
-        state.cumulative_losses[: self.n_arms] = losses[state.order]
         state.clock[:] = clock
+        g, round = shrinkage(state), clock[ROUND]
+        state.cumulative_losses[: self.n_arms] = losses[state.order] / g
+        state.clock[ROUND] = age_of(state)
         set_rates(state.clock, state.rates)
+        state.clock[ROUND] = round
+        state.clock[RATE] *= g
+        state.clock[BARRIER] /= g
         masses = new_masses(self.cover.sizes, self.constants.gamma)
         problem = self._problem(state)
         set_lowest(problem, masses)

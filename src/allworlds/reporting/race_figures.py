@@ -55,6 +55,7 @@ def ratio_bars(ax: Axes, ratios: Sequence[WorstRatio], ours: str, titles: Mappin
         ax.text(end * 1.03, place, f"{row.ratio:.2f}  {titles[row.world]}", va="center", fontweight=weight)
     names = [row.learner if row.rival else f"({row.learner})" for row in ratios]
     ax.set_yticks(places, names)
+    ax.set_ylim(-0.7, len(ratios) - 0.3)  # a share of the height would leave wide bands where learners are many
     for name, row in zip(ax.get_yticklabels(), ratios, strict=True):
         name.set_fontweight("bold" if row.learner == ours else "normal")
     ax.set_xscale("log")

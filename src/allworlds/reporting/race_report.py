@@ -115,14 +115,10 @@ def _headline(summary: RaceSummary, svg: str) -> str:
         f"short bar is a safe choice among these worlds; the figure says nothing about others.{beside}"
     )
     described = "; ".join(f"{row.learner}: {row.ratio:.2f}" for row in summary.ratios if row.ratio is not None)
-    return "\n".join(
-        [
-            figure_element(svg, f"Bar chart of worst ratios over worlds. {described}", escape(caption)),
-            "<h3>Ratios by world</h3>",
-            f"<p>{escape(ABOUT_RATIOS)}</p>",
-            ratio_table(summary),
-        ]
-    )
+    bars = figure_element(svg, f"Bar chart of worst ratios over worlds. {described}", escape(caption))
+    matrix = ["<h3>Ratios by world</h3>", f"<p>{escape(ABOUT_RATIOS)}</p>", ratio_table(summary)]
+    many = len(summary.ratios) > MANY  # so many bars are too small to read on a phone, and the matrix has their numbers
+    return "\n".join([*matrix, bars] if many else [bars, *matrix])
 
 
 def _world(summary: RaceSummary, world: str, place: int, svg: str | None) -> str:

@@ -81,6 +81,10 @@ def graph_of_log(table: Any) -> FeedbackGraph:
     """The undirected graph of who shows whom, from the head of a log."""
     header = table.attrs.get("log", {})
     shows = header.get("shows")
+    if len(header.get("eras", [])) > 1:
+        raise InvalidParameter(
+            f"the arms of the log changed, and there were {header['n_actions']} in all; --graph names a graph on these"
+        )
     if shows is None:
         raise InvalidParameter("the log does not say who shows whom; --graph names the graph")
     where, starts, order = (np.array(shows[name], dtype=np.int64) for name in ("where", "starts", "order"))
