@@ -14,7 +14,7 @@ from __future__ import annotations
 import importlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from allworlds.agents import Agent
 from allworlds.covers import CliqueCover
 from allworlds.foundation.checks import numbers, real, shorten, whole
 from allworlds.foundation.errors import InvalidLosses, InvalidParameter
+from allworlds.foundation.specs import check_known
 from allworlds.graphs import FeedbackGraph
 from allworlds.kernels.random import as_seed
 from allworlds.learners.by_name import make_learner
@@ -59,6 +60,9 @@ class ModelSelector(Classifier):  # type: ignore[misc]  # river's, where river i
         So many examples train all families.
     refresh:
         The probability with which an example trains a family that was not drawn, for each family by itself.
+    predict_with:
+        ``"drawn"``, or ``"likeliest"``: the model with the highest probability predicts, while the drawn family is
+        still the one that learns. Then exploring costs no mistakes, but what is proved is about the drawn model.
     loss:
         A function of label and prediction, with values from 0 to 1; by default 1 for a wrong prediction.
     classes:
@@ -88,6 +92,7 @@ class ModelSelector(Classifier):  # type: ignore[misc]  # river's, where river i
         half_life: int | None = None,
         warm_up: int = 0,
         refresh: float = 0.0,
+        predict_with: Literal["drawn", "likeliest"] = "drawn",
         loss: Callable[[Any, Any], float] | None = None,
         classes: Sequence[Any] | None = None,
         seed: int | None = None,
@@ -104,6 +109,7 @@ class ModelSelector(Classifier):  # type: ignore[misc]  # river's, where river i
             whole("warm_up", warm_up, at_least=0),
             real("refresh", refresh, at_least=0, at_most=1),
         )
+        self.predict_with = check_known(predict_with, ("drawn", "likeliest"), "predict_with")
         self.classes, self.seed = classes, seed
         self._families = {str(name): as_family(str(name), models) for name, models in families.items()}
         self._places = [(name, i) for name, family in self._families.items() for i in range(family.size)]
@@ -140,8 +146,15 @@ class ModelSelector(Classifier):  # type: ignore[misc]  # river's, where river i
 
     @property
     def drawn(self) -> tuple[str, int]:
+        """The drawn model: its family, and its place there."""
+        return self._places[int(self._graph.index_of(self._decision.arm))]
+
+    @property
+    def predictor(self) -> tuple[str, int]:
         """The model that predicts now: its family, and its place there."""
-        return self._places[self._arm]
+        if self.predict_with == "drawn":
+            return self.drawn
+        return self._places[int(np.argmax(self._agent.distribution))]
 
     @property
     def probabilities(self) -> dict[tuple[str, int], float]:
@@ -170,17 +183,13 @@ class ModelSelector(Classifier):  # type: ignore[misc]  # river's, where river i
         bayes = importlib.import_module("river.naive_bayes").GaussianNB
         yield {"families": {"one": [bayes()], "two": [bayes(), bayes()]}, "seed": 1}
 
-    @property
-    def _arm(self) -> int:
-        return int(self._graph.index_of(self._decision.arm))
-
     def predict_one(self, x: dict[Any, Any], **kwargs: Any) -> Any:
-        """The label that the drawn model predicts; None before anything was learnt."""
+        """The label that the predictor gives; None before anything was learnt."""
         return self._predict(self._from_dictionary(x))[0]
 
     def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
-        """The probabilities of the drawn model; all on its prediction where it has none."""
-        name, place = self.drawn
+        """The probabilities of the predictor; all on its prediction where it has none."""
+        name, place = self.predictor
         family = self._families[name]
         model = family.models[place].model if isinstance(family, ListedModels) else None
         if model is not None and hasattr(model, "predict_proba_one"):
@@ -193,7 +202,7 @@ class ModelSelector(Classifier):  # type: ignore[misc]  # river's, where river i
         self._learn(self._from_dictionary(x), [y])
 
     def predict(self, X: Any) -> Any:
-        """(n,) the labels that the drawn model predicts."""
+        """(n,) the labels that the predictor gives."""
         if not self._labels:
             raise InvalidParameter("nothing was learnt yet; expected partial_fit before predict")
         return np.asarray(self._predict(self._from_table(X)))
@@ -215,7 +224,7 @@ class ModelSelector(Classifier):  # type: ignore[misc]  # river's, where river i
         return self._labels.most_common(1)[0][0] if self._labels else None
 
     def _predict(self, examples: Examples) -> list[Any]:
-        name, place = self.drawn
+        name, place = self.predictor
         return self._families[name].predict_by(place, examples, self._default)
 
     def _learn(self, examples: Examples, labels: list[Any]) -> None:
