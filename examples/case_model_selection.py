@@ -8,17 +8,26 @@ rain?), which drifts. Each example is first a test and then a lesson. Compared a
 
 from __future__ import annotations
 
+import argparse
 import csv
 import io
+import json
+import math
+import multiprocessing
+import sys
 import time
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import matplotlib
 
 matplotlib.use("Agg")
 
+import matplotlib.pyplot as plt
 import numpy as np
+from case_data import RAINFALL, NoData, read_member
 from river import (
     bandit,
     base,
@@ -32,9 +41,9 @@ from river import (
     preprocessing,
     tree,
 )
+from scipy import stats
 
 import allworlds as aw
-from case_data import RAINFALL, read_member
 
 Stream = list[tuple[dict[str, float], int]]
 BLUE, ORANGE, GREEN, PURPLE, GREY, RED = "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#7F7F7F", "#D55E00"
