@@ -27,7 +27,6 @@ matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt
 import numpy as np
-from case_data import RAINFALL, NoData, read_member
 from river import (
     bandit,
     base,
@@ -44,6 +43,7 @@ from river import (
 from scipy import stats
 
 import allworlds as aw
+from case_data import RAINFALL, NoData, read_member
 
 Stream = list[tuple[dict[str, float], int]]
 BLUE, ORANGE, GREEN, PURPLE, GREY, RED = "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#7F7F7F", "#D55E00"
