@@ -1,8 +1,8 @@
 """Social networks for the case of the circle: files of graph-tool's collection, read without graph-tool.
 
-Debian's package ``python3-graph-tool`` carries them. It is downloaded once (45 MB), the network files are taken out into
-the cache folder of the user, and the package is deleted; nothing is installed or run. Where that is not possible, there
-are two small networks that come with networkx.
+Debian's package ``python3-graph-tool`` carries them. It is downloaded once (45 MB), the network files are taken out
+into the cache folder of the user, and the package is deleted; nothing is installed or run. Where that is not possible,
+there are two small networks that come with networkx.
 
     python examples/case_social_data.py
 """
