@@ -96,8 +96,8 @@ def play_all(
     cover: aw.CliqueCover,
     horizon: int,
     seeds: range,
-    worlds: tuple[str, ...],
-    learners: tuple[str, ...],
+    worlds: tuple[str, ...] = ("honest", "fake likes", "fake likes and denials", "moods"),
+    learners: tuple[str, ...] = LEARNERS,
 ) -> list[Run]:
     """Every learner in every world with every seed; each seed has fans and liars of its own."""
     built = {name: aw.make_learner(name, cover, horizon=horizon) for name in learners}
