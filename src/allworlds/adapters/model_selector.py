@@ -23,7 +23,6 @@ from allworlds.agents import Agent
 from allworlds.covers import CliqueCover
 from allworlds.foundation.checks import numbers, real, shorten, whole
 from allworlds.foundation.errors import InvalidLosses, InvalidParameter
-from allworlds.foundation.specs import check_known
 from allworlds.graphs import FeedbackGraph
 from allworlds.kernels.random import as_seed
 from allworlds.learners.by_name import make_learner
@@ -98,8 +97,9 @@ class ModelSelector(Classifier):  # type: ignore[misc]  # river's, where river i
         seed: int | None = None,
     ) -> None:
         if not isinstance(families, Mapping) or not families:
+            given = "empty" if isinstance(families, Mapping) else f"a {type(families).__name__}"
             raise InvalidParameter(
-                f"families is {shorten(families)}; expected a dictionary of lists of models, such as "
+                f"families is {given}; expected a dictionary of lists of models, such as "
                 '{"linear": [...], "trees": [...]}'
             )
         if loss is not None and not callable(loss):
@@ -109,7 +109,9 @@ class ModelSelector(Classifier):  # type: ignore[misc]  # river's, where river i
             whole("warm_up", warm_up, at_least=0),
             real("refresh", refresh, at_least=0, at_most=1),
         )
-        self.predict_with = check_known(predict_with, ("drawn", "likeliest"), "predict_with")
+        if predict_with not in ("drawn", "likeliest"):
+            raise InvalidParameter(f"predict_with is {shorten(predict_with)}; expected 'drawn' or 'likeliest'")
+        self.predict_with = predict_with
         self.classes, self.seed = classes, seed
         self._families = {str(name): as_family(str(name), models) for name, models in families.items()}
         self._places = [(name, i) for name, family in self._families.items() for i in range(family.size)]
@@ -192,8 +194,9 @@ class ModelSelector(Classifier):  # type: ignore[misc]  # river's, where river i
         name, place = self.predictor
         family = self._families[name]
         model = family.models[place].model if isinstance(family, ListedModels) else None
-        if model is not None and hasattr(model, "predict_proba_one"):
-            return dict(model.predict_proba_one(x))
+        chances = dict(model.predict_proba_one(x)) if model is not None and hasattr(model, "predict_proba_one") else {}
+        if chances:
+            return chances
         label = self.predict_one(x)
         return {} if label is None else {label: 1.0}
 
