@@ -31,7 +31,7 @@ from case_data import NoData, read_member
 
 OPEN_BANDIT = ("obp", "0.4.1")
 EVEN = 0.3
-"""The share of the choices that the agent divides evenly among all arms."""
+"""The share of the choices that the agent divides evenly among all arms, by default."""
 SIDE, ORDINARY, TRUTH = "#0072B2", "#D5D5D5", "#D55E00"
 
 
@@ -86,13 +86,13 @@ def model_case() -> Case:
     return Case("models: 15, in families", aw.graphs.disjoint_cliques(3, 5), losses)
 
 
-def write_log(case: Case, rounds: int, seed: int) -> tuple[pd.DataFrame, np.ndarray]:
+def write_log(case: Case, rounds: int, seed: int, even: float = EVEN) -> tuple[pd.DataFrame, np.ndarray]:
     """The log of an agent, and (rounds, arms) what every arm would have lost."""
     losses = case.losses(rounds, seed)
     names = {label: arm for arm, label in enumerate(case.graph.labels or range(case.graph.n_arms))}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "log.parquet"
-        agent = aw.Agent(case.graph, seed=seed, log=path, minimum_share=EVEN / case.graph.n_arms)
+        agent = aw.Agent(case.graph, seed=seed, log=path, minimum_share=even / case.graph.n_arms)
         for row in losses:
             decision = agent.choose()
             agent.observe(decision, {label: row[names[label]] for label in decision.observes})
@@ -126,13 +126,16 @@ def worth(case: Case, log: pd.DataFrame, losses: np.ndarray) -> float:
     seeing = np.empty_like(playing)
     for arms in aw.clique_cover(case.graph).cliques:
         seeing[:, arms] = playing[:, arms].sum(axis=1, keepdims=True)
-    ours, ordinary = ((losses**2 * (1.0 / chance - 1.0)).mean(axis=0) for chance in (seeing, playing))
+    least = 1e-300  # without an even share, a probability can underflow
+    ours, ordinary = ((losses**2 * (1.0 / (chance + least) - 1.0)).mean(axis=0) for chance in (seeing, playing))
     return float(np.median(ordinary[ours > 0.0] / ours[ours > 0.0]))
 
 
-def ask(case: Case, rounds: int, seed: int) -> tuple[Answer, aw.agents.evaluation.Evaluation, np.ndarray]:
+def ask(
+    case: Case, rounds: int, seed: int, even: float = EVEN
+) -> tuple[Answer, aw.agents.evaluation.Evaluation, np.ndarray]:
     """What every arm would have lost, and how far that is from the truth, which is given too."""
-    log, losses = write_log(case, rounds, seed)
+    log, losses = write_log(case, rounds, seed, even)
     result, truth = aw.evaluate(log), losses.mean(axis=0)
     errors, widths = [], []
     for views in ([value.seeing for value in result.values], [value.playing for value in result.values]):
@@ -239,12 +242,13 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("case-evaluation"), help="folder for pictures")
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
     parser.add_argument("--quick", action="store_true", help="few decisions and seeds, nothing downloaded")
+    parser.add_argument("--even", type=float, default=EVEN, help="the share of the choices divided evenly")
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
     rounds, seeds, notes = (200, range(2), []) if given.quick else (2000, range(10), [])
     answers, shown = [], []
     for case in cases(notes):
-        asked = [ask(case, rounds, seed) for seed in seeds]
+        asked = [ask(case, rounds, seed, given.even) for seed in seeds]
         answers += [answer for answer, _, _ in asked]
         shown.append((case, *asked[0][1:]))
     draw(shown, given.out / "intervals.png")

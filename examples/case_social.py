@@ -216,6 +216,7 @@ def draw_network(network: Network, cover: aw.CliqueCover, path: Path) -> None:
     """Who knows whom, coloured by circle of the cover, and the fans of seed 0."""
     import networkx as nx
     from matplotlib.figure import Figure
+    from PIL import Image
 
     graph = nx.Graph(network.edges.tolist())
     places = nx.spring_layout(graph, seed=4, k=2.2 / np.sqrt(network.n_people), iterations=150)
@@ -228,7 +229,7 @@ def draw_network(network: Network, cover: aw.CliqueCover, path: Path) -> None:
     axes = figure.subplots()
     for i, j in network.edges:
         inside = circle[i] == circle[j]
-        axes.plot(*at[[i, j]].T, color="#555555" if inside else "#DDDDDD", lw=1.2 if inside else 0.5, zorder=1 + inside)
+        axes.plot(*at[[i, j]].T, color="#555555" if inside else "#E2E2E2", lw=1.2 if inside else 0.7, zorder=1 + inside)
     shades = np.random.default_rng(3).permutation(cover.n_cliques)[circle]
     axes.scatter(*at.T, c=shades, cmap="turbo", s=46, edgecolor="white", linewidth=0.6, zorder=3)
     fans = truth < 0.31
@@ -236,7 +237,10 @@ def draw_network(network: Network, cover: aw.CliqueCover, path: Path) -> None:
     axes.set_title(f"{network.name}: {network.n_people} in {cover.n_cliques} circles (one colour each)", fontsize=11)
     axes.legend(frameon=False, loc="lower right")
     axes.axis("off")
-    figure.savefig(path, dpi=110)
+    figure.savefig(path, dpi=100)
+    Image.open(path).convert("P", palette=Image.Palette.ADAPTIVE, colors=64).save(
+        path, optimize=True
+    )  # a third in size
 
 
 def draw_costs(runs: list[Run], title: str, path: Path) -> None:
