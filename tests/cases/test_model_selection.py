@@ -26,11 +26,11 @@ def runs(policy, stream, seeds=3):
 
 
 def test_a_share_of_the_training_gives_almost_the_mistakes_of_training_all(shuttle, everything):
-    found = runs("likeliest model", shuttle)
+    found = runs("likeliest model", shuttle, 4)
     assert all(result["work"] < 0.15 for result in found)
     mean, half = case.interval([result["mistakes"].mean() for result in found])
-    assert mean + half < case.leader(everything["losses"]).mean() + 0.01  # one mistake in a hundred more, at most
-    assert mean - half > everything["losses"].mean(axis=0).min()  # and the best model, known beforehand, is better
+    assert mean + half < case.leader(everything["losses"]).mean() + 0.02  # at most two in a hundred more
+    assert mean > everything["losses"].mean(axis=0).min()  # the best model, known beforehand, is better
 
 
 def test_predicting_with_the_drawn_model_costs_more_mistakes_than_the_likeliest(shuttle):
@@ -69,7 +69,16 @@ def test_one_file_is_read_out_of_a_wheel_and_a_sentence_says_what_is_missing(tmp
 
 
 @pytest.mark.slow
-def test_on_the_weather_it_loses_little_too_and_families_help():
+def test_with_more_examples_the_difference_is_less_than_one_in_two_hundred():
+    stream = case.shuttle(6000)
+    found = runs("likeliest model", stream, 4)
+    mean, half = case.interval([result["mistakes"].mean() for result in found])
+    assert all(result["work"] < 0.12 for result in found)
+    assert mean + half < case.leader(case.train_all(stream)["losses"]).mean() + 0.005
+
+
+@pytest.mark.slow
+def test_on_the_weather_it_loses_less_than_three_in_a_hundred_more():
     try:
         case_data.wheel(*case_data.RAINFALL[:2], download=False)
     except case_data.NoData as error:
