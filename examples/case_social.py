@@ -238,9 +238,7 @@ def draw_network(network: Network, cover: aw.CliqueCover, path: Path) -> None:
     axes.legend(frameon=False, loc="lower right")
     axes.axis("off")
     figure.savefig(path, dpi=100)
-    Image.open(path).convert("P", palette=Image.Palette.ADAPTIVE, colors=64).save(
-        path, optimize=True
-    )  # a third in size
+    Image.open(path).convert("P", palette=Image.Palette.ADAPTIVE, colors=64).save(path, optimize=True)  # smaller
 
 
 def draw_costs(runs: list[Run], title: str, path: Path) -> None:
