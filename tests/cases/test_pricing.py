@@ -105,9 +105,7 @@ def test_side_observations_of_orders_help_if_they_are_true_and_hurt_if_they_are_
     own, deeper = aw.graphs.bandit(13), aw.graphs.total_order(13)
     assert is_smaller(made("ucb-n", own, table["improvement"]), made("ucb-n", deeper, table["improvement"]))
     assert is_smaller(made("ucb-n", deeper, false), made("ucb-n", own, false))
-    assert (
-        case.interval(made("ucb-n", deeper, table["improvement"], "money"))[0] < 0.0005
-    )  # no money in it at the close
+    assert case.interval(made("ucb-n", deeper, table["improvement"], "money"))[0] < 0.0005  # no money at the close
 
 
 @pytest.mark.slow
