@@ -250,7 +250,7 @@ def measure(stream: Stream, seeds: int, jobs: int = 2) -> dict[str, Any]:
         full, done = train_all(stream), [run(job) for job in work]
     losses, names = full["losses"], names_of(make_families())
     best = int(losses.sum(axis=0).argmin())
-    known = {"best model, known beforehand": (losses[:, best], 1 / len(names), math.nan)}
+    known: dict[str, Any] = {"best model, known beforehand": (losses[:, best], 1 / len(names), None)}
     known["training all, then the leader"] = (leader(losses), 1.0, full["seconds"])
     rows = [
         {
@@ -285,7 +285,7 @@ def print_table(title: str, results: dict[str, Any]) -> None:
     for row in results["rows"]:
         mean, half = interval(row["mistakes"])
         made = f"{mean:.2f}" if math.isnan(half) else f"{mean:.2f} ± {half:.2f}"
-        seconds = "–" if math.isnan(row["seconds"]) else f"{row['seconds']:.1f}"
+        seconds = "–" if row["seconds"] is None else f"{row['seconds']:.1f}"
         print(f"{row['policy']:<34}{made:>16}{100 * row['work']:>16.1f} %{seconds:>10}")
     print()
 
