@@ -24,6 +24,7 @@ _HOMES = {
     "FTRLSolution": "ftrl",
     "FeedbackGraph": "graphs",
     "Fleet": "agents",
+    "ModelSelector": "adapters.model_selector",
     "Trace": "simulation",
     "TsallisShannon": "learners",
     "clique_cover": "covers",
@@ -51,6 +52,7 @@ __all__ = ["__version__", "errors", *sorted(_HOMES), *_ROOMS]
 
 if TYPE_CHECKING:
     from allworlds import covers, ftrl, graphs, learners, simulation, theory, worlds
+    from allworlds.adapters.model_selector import ModelSelector
     from allworlds.agents import Agent, Decision, Fleet, evaluate, export_log, load_log
     from allworlds.covers import CliqueCover, clique_cover
     from allworlds.experiments import load_results

@@ -1,20 +1,22 @@
 """Every Python code block of the README and the docs runs, and every example and link works.
 
 The blocks of one file share one namespace and run in order, in an empty folder. A block whose fence says
-more than ``python`` (for example ``python illustration``) is shown only.
+more than ``python`` (for example ``python illustration``) is shown only. An example that offers ``--quick`` is run with
+it: a small version that downloads nothing. A file ``*_data.py`` fetches data for others and is not run.
 """
 
 from __future__ import annotations
 
 import re
 import runpy
+import sys
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("**/*.md"))]
-EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+EXAMPLES = sorted(path for path in (ROOT / "examples").glob("*.py") if not path.stem.endswith("_data"))
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
 
@@ -51,4 +53,7 @@ def test_every_link_to_a_file_finds_it(page):
 @pytest.mark.parametrize("example", EXAMPLES, ids=name)
 def test_every_example_runs(example, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(ROOT / "examples")
+    quick = ["--quick"] if '"--quick"' in example.read_text(encoding="utf-8") else []
+    monkeypatch.setattr(sys, "argv", [str(example), *quick])
     runpy.run_path(str(example), run_name="__main__")

@@ -30,7 +30,7 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataC
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 PACKAGE = Path(__file__).resolve().parent.parent
-WITHOUT_KERNELS = ("cli", "workflows", "reporting", "service", "experiments", "analysis")
+WITHOUT_KERNELS = ("cli", "adapters", "client", "workflows", "reporting", "service", "experiments", "analysis")
 """Rooms that no kernel lives in, and that no kernel can call: the import contract puts them above all that do."""
 
 
