@@ -32,6 +32,14 @@ class Unavailable(AllWorldsError):
     """The journal did not answer, or it is unknown whether something was written; ask again with the same id."""
 
 
+class ServiceError(AllWorldsError):
+    """A request that cannot be granted: an HTTP status and a sentence."""
+
+    def __init__(self, status: int, sentence: str) -> None:
+        super().__init__(sentence)
+        self.status = status
+
+
 class AlreadyThere(AllWorldsError):
     """There is already a learner of this name; the transaction goes on as if nothing had been asked."""
 
