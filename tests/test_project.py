@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import allworlds
-from allworlds.cli import COMMANDS
+from allworlds.cli import COMMANDS, GROUPS
 
 ROOT = Path(__file__).resolve().parent.parent
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -38,6 +38,8 @@ def test_importing_the_package_loads_nothing_heavy():
         ["--help"],
         ["--version"],
         *([command.__name__.replace("_", "-"), "--help"] for command in COMMANDS),
+        *([word, "--help"] for word, _, _ in GROUPS),
+        *([word, one.__name__.strip("_").replace("_", "-"), "--help"] for word, _, group in GROUPS for one in group),
     ],
 )
 def test_help_and_version_load_neither_numpy_nor_numba_nor_matplotlib(arguments):

@@ -18,6 +18,8 @@ __version__ = "0.1.0"
 _HOMES = {
     "Agent": "agents",
     "AllWorldsError": "foundation.errors",
+    "AsyncClient": "client",
+    "Client": "client",
     "CliqueCover": "covers",
     "Constants": "ftrl",
     "Decision": "agents",
@@ -52,6 +54,7 @@ __all__ = ["__version__", "errors", *sorted(_HOMES), *_ROOMS]
 if TYPE_CHECKING:
     from allworlds import covers, ftrl, graphs, learners, simulation, theory, worlds
     from allworlds.agents import Agent, Decision, Fleet, evaluate, export_log, load_log
+    from allworlds.client import AsyncClient, Client
     from allworlds.covers import CliqueCover, clique_cover
     from allworlds.experiments import load_results
     from allworlds.foundation import errors

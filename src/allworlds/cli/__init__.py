@@ -15,6 +15,7 @@ import typer
 from allworlds import __version__
 from allworlds.cli.agent import agent
 from allworlds.cli.cover import cover
+from allworlds.cli.decisions import CLIENT
 from allworlds.cli.evaluate import evaluate
 from allworlds.cli.experiments import experiments, report, resume, run, status, verify_results
 from allworlds.cli.listing import figure, graphs, learners, worlds
@@ -34,8 +35,16 @@ COMMANDS = (
     *(race, recommend, cover, run, resume, status, report, verify_results, experiments),
     *(learners, worlds, graphs, verify, figure, agent, evaluate),
 )
+GROUPS = (("client", "Talk to a running service: create learners, choose, observe, export, evaluate.", CLIENT),)
+"""Commands of two words: the first word, its help, and a function for each second word."""
+
 for command in COMMANDS:
     app.command()(error_boundary()(command))
+for word, about, functions in GROUPS:
+    group = typer.Typer(name=word, help=about, no_args_is_help=True)
+    for function in functions:
+        group.command(function.__name__.strip("_").replace("_", "-"))(error_boundary()(function))
+    app.add_typer(group)
 
 
 def _print_version(asked: bool) -> None:
