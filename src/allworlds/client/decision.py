@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 from allworlds.foundation.errors import InvalidLosses, InvalidParameter
@@ -112,4 +113,4 @@ def _loss(arm: object, value: Any) -> float:
 
 
 def _is_number(value: object) -> bool:
-    return hasattr(value, "__float__") and not isinstance(value, bool | str)
+    return isinstance(value, Real) and not isinstance(value, bool)

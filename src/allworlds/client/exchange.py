@@ -78,7 +78,7 @@ def exchange(request: Request[T], settings: Settings) -> Generator[float | None,
         problem = _problem(request, reply, settings.server)
         if problem is None:
             try:
-                return request.read(_parsed(reply, settings.server))
+                return _read(request, reply, settings.server)
             except Again as again:
                 problem = failure(again.status, str(again), request.id)
         if problem.status is not None and problem.status not in REPEATED:
@@ -111,17 +111,16 @@ def _problem(request: Request[Any], reply: Reply | str, server: str) -> RequestF
     return failure(reply.status, sentence, request.id)
 
 
-def _parsed(reply: Reply, server: str) -> Any:
-    """The JSON of an answer; nothing where there is none."""
-    if not reply.content:
-        return None
+def _read(request: Request[T], reply: Reply, server: str) -> T:
+    """What an answer says; it may be empty where nothing is expected."""
     try:
-        return json.loads(reply.content)
-    except ValueError:
-        raise RequestFailed(
-            f"{server} answered {reply.status} with something that is not JSON; expected an allworlds service",
-            reply.status,
-        ) from None
+        return request.read(json.loads(reply.content) if reply.content else None)
+    except RequestFailed:
+        raise  # of one decision in a batch
+    except (ValueError, KeyError, TypeError, AttributeError):
+        what = reply.content.decode(errors="replace")
+        sentence = f"{server} answered {reply.status} with {what!r:.60}; expected an allworlds service"
+        raise RequestFailed(sentence, reply.status, request.id) from None
 
 
 def _asked_for(reply: Reply | str) -> float | None:
