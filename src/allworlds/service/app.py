@@ -1,0 +1,266 @@
+"""The application: from a request to the engine and back.
+
+A bare ASGI function. The event loop parses, hands over to the engine's thread and waits; it never computes a decision
+and never touches the journal. In a stub with the same bodies this answered 1.3 times as many requests as Starlette
+(``benchmarks/service_load/frameworks.py``), and what is lost, a table of routes, is in :mod:`routes` anyway.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Iterator, Mapping, MutableMapping
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl, unquote_to_bytes
+
+import msgspec
+
+from allworlds import __version__
+from allworlds.foundation.errors import AllWorldsError
+from allworlds.service.journal import Unavailable
+from allworlds.service.keys import KeyRing
+from allworlds.service.messages import NAME, NewLearner, sentence
+from allworlds.service.openapi import make_document
+from allworlds.service.routes import ROUTES, Answer, Request, Route, Stream
+from allworlds.service.security import (
+    Limits,
+    Refused,
+    check_host,
+    check_json,
+    check_origin,
+    check_text,
+    retry_after,
+    shown,
+)
+
+if TYPE_CHECKING:
+    from allworlds.service.engine import Engine
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Headers = tuple[tuple[bytes, bytes], ...]
+
+LOG = logging.getLogger("allworlds.service")
+HEADERS = [
+    (b"cache-control", b"no-store"),
+    (b"x-content-type-options", b"nosniff"),
+    (b"content-security-policy", b"default-src 'none'"),
+]
+JSON_HEADERS = [(b"content-type", b"application/json"), *HEADERS]
+CLOSE = ((b"connection", b"close"),)
+LOGGED = frozenset({401, 403, 421, 429, 500, 503})
+"""Refusals that somebody who runs the service wants to see."""
+
+
+class App:
+    """The service as an ASGI application; it decides as soon as it is given an engine."""
+
+    def __init__(self, hosts: frozenset[str], keys: KeyRing, limits: Limits | None = None, *, log_all: bool = False):
+        self.hosts, self.keys, self.limits = hosts, keys, limits or Limits()
+        self.engine: Engine | None = None
+        self.state = "starting"
+        """What it does while there is no engine, for people."""
+        self.openapi = msgspec.json.encode(make_document())
+        self._log_all = log_all
+        self._routes = _by_length()
+        self._encode = msgspec.json.Encoder(enc_hook=_plain).encode
+        self._decoders = {route.name: msgspec.json.Decoder(route.body) for route in ROUTES if route.body is not None}
+        self._in_flight = 0
+        self._downloads = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            raise NotImplementedError(f"the service speaks HTTP; got {scope['type']}")
+        begin = time.perf_counter()
+        more: Headers = ()
+        try:
+            answer = await self._handle(scope, receive)
+            if isinstance(answer, Stream):
+                await self._send_stream(answer, receive, send)
+                return
+            status, content = answer if isinstance(answer, Answer) else (200, answer)
+            body = self._encode(content)
+        except Refused as error:
+            status, more = error.status, error.headers
+            body = self._encode({"error": error.sentence, "status": status})
+            if status in LOGGED:
+                LOG.warning("%s %s: %d, %s", scope["method"], shown(scope["path"]), status, error.sentence)
+        except Exception:
+            LOG.exception("%s %s failed", scope["method"], shown(scope["path"]))
+            status = 500
+            body = self._encode({"error": "the service made a mistake; its log says more", "status": status})
+        if self._log_all:
+            spent = 1000.0 * (time.perf_counter() - begin)
+            LOG.info("%s %s: %d, %.1f ms", scope["method"], shown(scope["path"]), status, spent)
+        headers = [*JSON_HEADERS, (b"content-length", b"%d" % len(body)), *more]
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
+
+    async def _handle(self, scope: Scope, receive: Receive) -> Any:
+        headers = dict(scope["headers"])
+        host = check_host([value for name, value in scope["headers"] if name == b"host"], self.hosts)
+        check_origin(headers, host)
+        route, request = self._find(scope)
+        if route.scope is not None:
+            self.check_ready()
+            learner = request.name or None
+            request.key = self.keys.admit(headers.get(b"authorization"), route.scope, learner)
+        if route.body is not None:
+            check_json(headers)
+            limit = self.limits.learner_bytes if route.body is NewLearner else self.limits.body_bytes
+            request.body = self._parse(route, await self._read(headers, receive, limit))
+        elif scope["method"] == "POST" and (body := await self._read(headers, receive, 1024)):
+            check_json(headers)
+            if body.strip() != b"{}":
+                raise Refused(422, "the body is not empty; expected none, or {}")
+        try:
+            return await route.handler(self, request)
+        except Unavailable as error:
+            raise Refused(503, str(error), retry_after()) from None
+        except AllWorldsError as error:
+            raise Refused(getattr(error, "status", 422), str(error)) from None
+
+    def _find(self, scope: Scope) -> tuple[Route, Request]:
+        """The route of a path: its parts are decoded one by one, so a label may contain a slash."""
+        raw = scope.get("raw_path") or scope["path"].encode()
+        parts = raw.decode("ascii", "replace").split("/")
+        method, others = scope["method"], []
+        for wanted, route in self._routes.get(len(parts), ()):
+            if all(want is None or want == part for want, part in zip(wanted, parts, strict=True)):
+                if route.method != method:
+                    others.append(route.method)
+                    continue
+                values = [_decode(part) for want, part in zip(wanted, parts, strict=True) if want is None]
+                name, rest = (*values, "", "")[:2]
+                if values and not NAME.fullmatch(name):
+                    raise Refused(404, f"there is no learner {shown(name)}")
+                if len(values) > 1:
+                    check_text("id" if "{id}" in route.path else "label", rest)
+                return route, Request(name, rest, _query(scope["query_string"], route))
+        if others:
+            allow = ((b"allow", ", ".join(sorted(others)).encode()),)
+            raise Refused(405, f"the method is {method}; expected {' or '.join(sorted(others))}", allow)
+        raise Refused(404, f"there is nothing at {shown(scope['path'])}; see /openapi.json")
+
+    async def _read(self, headers: Mapping[bytes, bytes], receive: Receive, limit: int) -> bytes:
+        too_large = Refused(413, f"the body has more than {limit:,} bytes; send less", CLOSE)
+        length = headers.get(b"content-length", b"0")
+        if not length.isdigit() or int(length) > limit:
+            raise too_large
+        pieces, size, more = [], 0, True
+        try:
+            async with asyncio.timeout(self.limits.body_seconds):
+                while more:
+                    message = await receive()
+                    if message["type"] == "http.disconnect":
+                        raise Refused(400, "the connection was closed before the body had arrived", CLOSE)
+                    pieces.append(message.get("body", b""))
+                    size += len(pieces[-1])
+                    if size > limit:
+                        raise too_large
+                    more = message.get("more_body", False)
+        except TimeoutError:
+            seconds = self.limits.body_seconds
+            raise Refused(408, f"the body did not arrive within {seconds:g} s; try again", CLOSE) from None
+        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+    def _parse(self, route: Route, body: bytes) -> Any:
+        try:
+            return self._decoders[route.name].decode(body)
+        except msgspec.ValidationError as error:
+            raise Refused(422, sentence(error)) from None
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise Refused(400, f"the body is not JSON: {shown(str(error))[1:-1]}") from None
+
+    async def ask(self, verb: str, learner: str | None, *arguments: Any, weight: int = 1) -> Any:
+        """What the engine answers; it is committed when this returns."""
+        assert self.engine is not None
+        if self._in_flight + weight > self.limits.in_flight:
+            raise Refused(429, f"{self.limits.in_flight:,} requests are in flight; try again later", retry_after())
+        given = arguments if learner is None or verb == "create" else (learner, *arguments)
+        self._in_flight += weight
+        try:
+            async with asyncio.timeout(self.limits.answer_seconds):
+                return await asyncio.wrap_future(getattr(self.engine, verb)(*given))
+        except TimeoutError:
+            raise Refused(
+                503, "the database did not answer in time; ask again with the same id", retry_after()
+            ) from None
+        finally:
+            self._in_flight -= weight
+
+    def check_ready(self) -> None:
+        """Raise :class:`Refused` while the service cannot decide."""
+        if self.engine is None:
+            raise Refused(503, f"the service is {self.state}; try again in a few seconds", retry_after())
+
+    def health(self, status: str) -> dict[str, str]:
+        """The answer of a probe."""
+        return {"status": status, "version": __version__}
+
+    async def export(self, name: str, format: str) -> Stream:
+        """The journal of a learner as a file."""
+        raise NotImplementedError
+
+    async def evaluate(self, name: str, query: Mapping[str, str]) -> Any:
+        """What policies would have cost."""
+        raise NotImplementedError
+
+    async def _send_stream(self, stream: Stream, receive: Receive, send: Send) -> None:
+        """Send pieces as they are made, in a thread; stop when nobody listens any more."""
+        disposition = f'attachment; filename="{stream.filename}"'.encode()
+        headers = [(b"content-type", stream.content_type.encode()), (b"content-disposition", disposition), *HEADERS]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        gone = asyncio.ensure_future(_disconnected(receive))
+        try:
+            while (piece := await asyncio.to_thread(next, stream.pieces, None)) is not None and not gone.done():
+                await send({"type": "http.response.body", "body": piece, "more_body": True})
+            await send({"type": "http.response.body", "body": b""})
+        finally:
+            gone.cancel()
+            await asyncio.to_thread(_close, stream.pieces)
+
+
+def _by_length() -> dict[int, list[tuple[tuple[str | None, ...], Route]]]:
+    """Routes by the number of parts of their path; None stands for a parameter."""
+    found: dict[int, list[tuple[tuple[str | None, ...], Route]]] = {}
+    for route in ROUTES:
+        parts = tuple(None if part.startswith("{") else part for part in route.path.split("/"))
+        found.setdefault(len(parts), []).append((parts, route))
+    return found
+
+
+def _decode(part: str) -> str:
+    try:
+        return unquote_to_bytes(part).decode() if "%" in part else part
+    except UnicodeDecodeError:
+        raise Refused(400, f"the path has {shown(part)}; expected UTF-8") from None
+
+
+def _query(text: bytes, route: Route) -> dict[str, str]:
+    if not text:
+        return {}
+    pairs = parse_qsl(text.decode("latin-1"), keep_blank_values=True)
+    for name, _ in pairs:
+        if name not in route.query:
+            raise Refused(422, f"the query has {shown(name)}; expected {' or '.join(route.query) or 'none'}")
+    return dict(pairs)
+
+
+def _plain(value: Any) -> Any:
+    """NumPy's numbers and arrays for msgspec."""
+    return value.tolist()
+
+
+async def _disconnected(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+def _close(pieces: Iterator[bytes]) -> None:
+    close = getattr(pieces, "close", None)
+    if close is not None:
+        close()
