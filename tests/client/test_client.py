@@ -169,8 +169,8 @@ def test_an_export_that_is_cut_short_begins_again_and_one_that_fails_leaves_noth
         cut = through.export(name, tmp_path / "cut.jsonl").read_bytes()
     assert cut == client.export(name, tmp_path / "whole.jsonl").read_bytes()
     (tmp_path / "old.jsonl").write_bytes(b"old")
-    with pytest.raises(Unreachable), impatient(proxy.address) as through:
-        proxy.faults[:] = ["cut"]
+    proxy.faults[:] = ["cut"]
+    with impatient(proxy.address) as through, pytest.raises(Unreachable):
         through.export(name, tmp_path / "old.jsonl")
     assert (tmp_path / "old.jsonl").read_bytes() == b"old"
     assert len(list(tmp_path.iterdir())) == 3

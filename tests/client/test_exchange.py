@@ -110,7 +110,7 @@ def test_patience_ends_with_the_last_sentence_and_the_number_of_attempts(clock):
     with pytest.raises(Unreachable, match=r"the sentence of 503, after 5 attempts in 0\.[78] s") as caught:
         talk(requests.learners(), [refusal(503)] * 99, clock, retry_for=1.0)
     assert caught.value.status == 503
-    with pytest.raises(TooManyRequests, match="the sentence of 429$"):
+    with pytest.raises(TooManyRequests, match=r"the sentence of 429$"):
         talk(requests.learners(), [refusal(429)] * 99, clock, retry_for=0.0)
 
 
@@ -151,7 +151,7 @@ def test_an_address_that_is_none_is_refused(server):
 
 
 def test_a_key_must_fit_into_a_header_and_is_never_shown():
-    with pytest.raises(InvalidParameter, match="expected id.secret") as caught:
+    with pytest.raises(InvalidParameter, match=r"expected id\.secret") as caught:
         Settings(SERVER, "id.sec\r\nHost: elsewhere", 1.0, 1.0)
     assert "sec\r" not in str(caught.value)
     assert "s3cret" not in repr(Settings(SERVER, "id.s3cret", 1.0, 1.0))

@@ -130,5 +130,5 @@ def test_a_batch_that_failed_in_part_says_which_decisions_were_made():
 def test_an_export_knows_its_format_by_the_suffix():
     assert requests.export("prices", "a.b/log.jsonl", None).path == "/v1/learners/prices/export?format=jsonl"
     assert requests.export("prices", "log.txt", "vw").path.endswith("format=vw")
-    with pytest.raises(InvalidParameter, match="expected a name ending in .jsonl"):
+    with pytest.raises(InvalidParameter, match=r"expected a name ending in \.jsonl"):
         requests.export("prices", "log.csv", None)
