@@ -1,9 +1,9 @@
 """A file system for SQLite in which only synced bytes survive a power loss.
 
-:class:`LossyFiles` is an APSW virtual file system above the real one. SQLite reads and writes real files; beside them an
-image of each file is kept, and a write reaches the image only with the next ``xSync`` of that file. The images are what
-a disk holds after the power fails: :meth:`LossyFiles.photograph` copies them at any moment, also in the middle of a
-transaction, while the program goes on. So one run is as good as many power losses.
+:class:`LossyFiles` is an APSW virtual file system above the real one. SQLite reads and writes real files; beside them
+an image of each file is kept, and a write reaches the image only with the next ``xSync`` of that file. The images are
+what a disk holds after the power fails: :meth:`LossyFiles.photograph` copies them at any moment, also in the middle of
+a transaction, while the program goes on. So one run is as good as many power losses.
 
 A disk may also have written some of what was not synced, in any order: with ``survivors`` each unsynced write is in the
 photograph or not, by a random draw. The file ``-shm`` is a cache that SQLite rebuilds, and is never in the photograph.

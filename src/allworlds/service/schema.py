@@ -79,7 +79,8 @@ MIGRATIONS: tuple[Migration, ...] = (FIRST,)
 
 FOUND: dict[Dialect, str] = {
     "sqlite": "SELECT 1 FROM sqlite_master WHERE name = 'allworlds_schema'",
-    "postgresql": "SELECT 1 WHERE to_regclass('allworlds_schema') IS NOT NULL",
+    # to_regclass would answer from a cache that may be older than the lock below
+    "postgresql": "SELECT 1 FROM pg_tables WHERE schemaname = 'allworlds' AND tablename = 'allworlds_schema'",
 }
 LOCK: dict[Dialect, Sequence[str]] = {
     "sqlite": ("BEGIN IMMEDIATE",),
@@ -110,6 +111,8 @@ def prepare(execute: Execute, dialect: Dialect, *, upgrade: bool = False) -> int
             f"the database has schema version {found}; expected {wanted}; try `allworlds db upgrade --database URL`, "
             "after `allworlds db backup`"
         )
+    if not found and dialect == "sqlite" and execute("SELECT 1 FROM sqlite_master").fetchone() is not None:
+        raise InvalidParameter("the database holds tables of something else; expected a new file, or one of allworlds")
     with _alone(execute, dialect):
         found = version(execute, dialect)  # another process may have been quicker
         if not found:
