@@ -100,11 +100,7 @@ def bare_app() -> Any:
         if scope["type"] != "http":
             return
         path, method = scope["path"], scope["method"]
-        for verb, pattern, answer in table:
-            if verb == method and pattern.fullmatch(path):
-                break
-        else:
-            raise LookupError
+        answer = next(found for verb, pattern, found in table if verb == method and pattern.fullmatch(path))
         headers = dict(scope["headers"])
         assert headers[b"host"]
         message = await receive()

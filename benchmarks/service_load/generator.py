@@ -68,9 +68,7 @@ class Connection:
         return int(head[9:12]), rest[:length]
 
 
-def run(
-    port: int, learner: str, connections: int = 16, seconds: float = 5.0, key: str | None = None
-) -> dict[str, Any]:
+def run(port: int, learner: str, connections: int = 16, seconds: float = 5.0, key: str | None = None) -> dict[str, Any]:
     """Keep ``connections`` busy for ``seconds``; how many decisions and outcomes were answered, and how fast."""
     chooses: list[float] = []
     observes: list[float] = []

@@ -21,6 +21,7 @@ from allworlds.cli.experiments import experiments, report, resume, run, status, 
 from allworlds.cli.listing import figure, graphs, learners, worlds
 from allworlds.cli.race import race
 from allworlds.cli.recommend import recommend
+from allworlds.cli.serve import KEYS, serve
 from allworlds.cli.terminal import error_boundary
 from allworlds.cli.verify import verify
 
@@ -33,9 +34,12 @@ app = typer.Typer(
 )
 COMMANDS = (
     *(race, recommend, cover, run, resume, status, report, verify_results, experiments),
-    *(learners, worlds, graphs, verify, figure, agent, evaluate),
+    *(learners, worlds, graphs, verify, figure, agent, evaluate, serve),
 )
-GROUPS = (("client", "Talk to a running service: create learners, choose, observe, export, evaluate.", CLIENT),)
+GROUPS = (
+    ("client", "Talk to a running service: create learners, choose, observe, export, evaluate.", CLIENT),
+    ("keys", "Keys of the service: who may choose, observe, read and administer.", KEYS),
+)
 """Commands of two words: the first word, its help, and a function for each second word."""
 
 for command in COMMANDS:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping, MutableMapping
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, unquote_to_bytes
 
@@ -22,7 +23,7 @@ from allworlds.service.journal import Unavailable
 from allworlds.service.keys import KeyRing
 from allworlds.service.messages import NAME, NewLearner, sentence
 from allworlds.service.openapi import make_document
-from allworlds.service.routes import ROUTES, Answer, Request, Route, Stream
+from allworlds.service.routes import FORMATS, ROUTES, Answer, Request, Route, Stream
 from allworlds.service.security import (
     Limits,
     Refused,
@@ -68,7 +69,7 @@ class App:
         self._encode = msgspec.json.Encoder(enc_hook=_plain).encode
         self._decoders = {route.name: msgspec.json.Decoder(route.body) for route in ROUTES if route.body is not None}
         self._in_flight = 0
-        self._downloads = 0
+        self._downloads = threading.BoundedSemaphore(self.limits.downloads)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -177,14 +178,14 @@ class App:
 
     async def ask(self, verb: str, learner: str | None, *arguments: Any, weight: int = 1) -> Any:
         """What the engine answers; it is committed when this returns."""
-        assert self.engine is not None
+        engine = self._ready_engine()
         if self._in_flight + weight > self.limits.in_flight:
             raise Refused(429, f"{self.limits.in_flight:,} requests are in flight; try again later", retry_after())
         given = arguments if learner is None or verb == "create" else (learner, *arguments)
         self._in_flight += weight
         try:
             async with asyncio.timeout(self.limits.answer_seconds):
-                return await asyncio.wrap_future(getattr(self.engine, verb)(*given))
+                return await asyncio.wrap_future(getattr(engine, verb)(*given))
         except TimeoutError:
             raise Refused(
                 503, "the database did not answer in time; ask again with the same id", retry_after()
@@ -202,12 +203,37 @@ class App:
         return {"status": status, "version": __version__}
 
     async def export(self, name: str, format: str) -> Stream:
-        """The journal of a learner as a file."""
-        raise NotImplementedError
+        """The journal of a learner as a file; the first piece is made before anything is promised."""
+        from allworlds.service.export import ENDINGS, export
+
+        release = self._begin_download()
+        try:
+            pieces = await asyncio.to_thread(export, self._ready_engine(), name, format)
+            first = await asyncio.to_thread(next, pieces, b"")
+        except BaseException:
+            release()
+            raise
+        return Stream(first, pieces, release, FORMATS[format], f"{name}.{ENDINGS[format]}")
 
     async def evaluate(self, name: str, query: Mapping[str, str]) -> Any:
         """What policies would have cost."""
-        raise NotImplementedError
+        from allworlds.service.export import evaluate_journal
+
+        release = self._begin_download()
+        try:
+            return await asyncio.to_thread(evaluate_journal, self._ready_engine(), name, query)
+        finally:
+            release()
+
+    def _begin_download(self) -> Callable[[], None]:
+        if not self._downloads.acquire(blocking=False):
+            raise Refused(429, f"{self.limits.downloads} journals are being read; try again later", retry_after(5))
+        return self._downloads.release
+
+    def _ready_engine(self) -> Engine:
+        self.check_ready()
+        assert self.engine is not None
+        return self.engine
 
     async def _send_stream(self, stream: Stream, receive: Receive, send: Send) -> None:
         """Send pieces as they are made, in a thread; stop when nobody listens any more."""
@@ -216,12 +242,15 @@ class App:
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         gone = asyncio.ensure_future(_disconnected(receive))
         try:
-            while (piece := await asyncio.to_thread(next, stream.pieces, None)) is not None and not gone.done():
+            piece: bytes | None = stream.first
+            while piece is not None and not gone.done():
                 await send({"type": "http.response.body", "body": piece, "more_body": True})
+                piece = await asyncio.to_thread(next, stream.pieces, None)
             await send({"type": "http.response.body", "body": b""})
         finally:
+            stream.release()
             gone.cancel()
-            await asyncio.to_thread(_close, stream.pieces)
+            await asyncio.to_thread(stream.pieces.close)
 
 
 def _by_length() -> dict[int, list[tuple[tuple[str | None, ...], Route]]]:
@@ -258,9 +287,3 @@ def _plain(value: Any) -> Any:
 async def _disconnected(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
-
-
-def _close(pieces: Iterator[bytes]) -> None:
-    close = getattr(pieces, "close", None)
-    if close is not None:
-        close()

@@ -53,15 +53,28 @@ def secret_hash(secret: str) -> bytes:
     return hashlib.sha256(secret.encode()).digest()
 
 
-def rotate_key(journal: Journal, id: str) -> tuple[KeyRow, str]:
-    """A new key that may do what ``id`` may, which stays good until it is revoked."""
-    old = next((row for row in journal.keys() if row.id == id and row.revoked_at is None), None)
+def rotate_key(journal: Journal, id: str, *, keep: bool = False) -> tuple[KeyRow, str]:
+    """A new key that may do what ``id`` may; the old one is revoked at the same moment, unless ``keep``."""
+    old = next((row for row in journal.keys() if row.id == id and row.revoked_at is None), None)  # noqa: SIM118
     if old is None:
-        raise InvalidParameter(f"there is no key {id!r} that is good; try allworlds keys list")
+        raise _unknown(id)
     row, text = make_key(old.scopes.split(), old.learner, old.label, journal.now())
     with journal.transaction():
         journal.add_key(row)
+        if not keep:
+            journal.revoke_key(id, row.created_at)
     return row, text
+
+
+def revoke_key(journal: Journal, id: str) -> None:
+    """Make a key useless, for ever."""
+    with journal.transaction():
+        if not journal.revoke_key(id, journal.now()):
+            raise _unknown(id)
+
+
+def _unknown(id: str) -> InvalidParameter:
+    return InvalidParameter(f"the key is {shown(id)}; expected the id of one that is good; try allworlds keys list")
 
 
 class KeyRing:

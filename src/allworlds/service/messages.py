@@ -24,7 +24,6 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", re.ASCII)
 CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
-
 def ref(name: str) -> dict[str, str]:
     """A reference to a struct, within the OpenAPI document."""
     return {"$ref": f"#/components/schemas/{name}"}
@@ -48,7 +47,9 @@ class Graph(Struct, forbid_unknown_fields=True, omit_defaults=True):
 
     cliques: list[Labels] | None = None
     edges: list[Annotated[list[Text], Meta(min_length=2, max_length=2)]] | None = None
-    family: Annotated[str, Meta(max_length=MOST_CHARACTERS, description="Such as disjoint-cliques:10x10.")] | None = None
+    family: Annotated[str, Meta(max_length=MOST_CHARACTERS, description="Such as disjoint-cliques:10x10.")] | None = (
+        None
+    )
 
 
 class Default(Struct, forbid_unknown_fields=True):

@@ -6,7 +6,7 @@ request, its body parsed and checked, asks the engine, and returns what is encod
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Generator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -54,7 +54,10 @@ class Answer(NamedTuple):
 class Stream(NamedTuple):
     """An answer that is sent piece by piece."""
 
-    pieces: Iterator[bytes]
+    first: bytes
+    pieces: Generator[bytes, None, None]
+    release: Callable[[], None]
+    """To be called when it has ended, however it did."""
     content_type: str
     filename: str
 
