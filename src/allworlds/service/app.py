@@ -22,7 +22,7 @@ from allworlds.foundation.errors import AllWorldsError
 from allworlds.service.journal import Unavailable
 from allworlds.service.keys import KeyRing
 from allworlds.service.messages import NAME, NewLearner, sentence
-from allworlds.service.openapi import make_document
+from allworlds.service.openapi import document_bytes
 from allworlds.service.routes import FORMATS, ROUTES, Answer, Request, Route, Stream
 from allworlds.service.security import (
     Limits,
@@ -63,7 +63,7 @@ class App:
         self.engine: Engine | None = None
         self.state = "starting"
         """What it does while there is no engine, for people."""
-        self.openapi = msgspec.json.encode(make_document())
+        self.openapi = document_bytes()
         self._log_all = log_all
         self._routes = _by_length()
         self._encode = msgspec.json.Encoder(enc_hook=_plain).encode

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import Any
 
@@ -34,6 +35,12 @@ ALWAYS = (400, 403, 421)
 WITH_KEY = (401, 422, 429, 503)
 WITH_BODY = (408, 413, 415, 422)
 REFERENCE = "#/components/schemas/{name}"
+
+
+@functools.cache
+def document_bytes() -> bytes:
+    """The document as JSON; it is the same for every application."""
+    return msgspec.json.encode(make_document())
 
 
 def make_document() -> dict[str, Any]:
