@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -40,30 +41,9 @@ Connect = Callable[[str], tuple[Any, type[Exception]]]
 
 PAGE = 1000
 """Rows read at a time for an export."""
-NETWORK = frozenset(
-    [
-        "nfs",
-        "nfs4",
-        "cifs",
-        "smb3",
-        "smbfs",
-        "ncpfs",
-        "9p",
-        "afs",
-        "coda",
-        "ceph",
-        "lustre",
-        "gpfs",
-        "beegfs",
-        "ocfs2",
-        "davfs",
-        "fuse.sshfs",
-        "fuse.glusterfs",
-        "fuse.ceph",
-        "fuse.s3fs",
-        "fuse.rclone",
-        "fuse.davfs",
-    ]
+NETWORK = re.compile(
+    r"nfs4?|cifs|smb3|smbfs|ncpfs|9p|afs|coda|ceph|lustre|gpfs|beegfs|ocfs2|davfs"
+    r"|fuse\.(sshfs|glusterfs|ceph|s3fs|rclone|davfs)"
 )
 """Types of file systems over a network, as in /proc/mounts."""
 
@@ -130,6 +110,8 @@ class SQLiteJournal:
         except Exception as problem:
             raise Unavailable(f"cannot open the database {str(self.path)!r}: {problem}; is its folder there?") from None
         try:
+            # Sync the folder too when the rollback journal of the switch to WAL is deleted: it must not come back.
+            connection.execute("PRAGMA synchronous = EXTRA")
             (mode,) = next(iter(connection.execute("PRAGMA journal_mode = WAL")))
             connection.execute(f"PRAGMA synchronous = {self._synchronous}")
             connection.execute("PRAGMA busy_timeout = 5000")
@@ -279,6 +261,16 @@ class SQLiteJournal:
             (learner, int(base), seq, state),
         )
 
+    def forget(self, learner: str, seq: int) -> int:
+        """Delete the events of decisions up to a position, and what their estimates needed; how many events."""
+        kinds = "kind IN ('outcome', 'void', 'expire')"
+        gone = self._run_many(f"DELETE FROM events WHERE learner = ? AND seq <= ? AND {kinds}", [(learner, seq)])
+        self._run(
+            "UPDATE decisions SET ticket = '', probabilities = NULL WHERE learner = ? AND seq <= ? AND ticket <> ''",
+            (learner, seq),
+        )
+        return gone
+
     def stream(self, learner: str) -> Iterator[tuple[DecisionRow, EventRow | None]]:
         connection, error = self._open()
         last = 0
@@ -359,7 +351,7 @@ def check_local(path: Path, mounts: str = "/proc/mounts") -> None:
         mount = words[1].replace("\\040", " ").replace("\\011", "\t").replace("\\134", "\\")
         if folder.is_relative_to(mount) and len(mount) >= len(best):  # of mounts on one folder the last counts
             best, kind = mount, words[2]
-    if kind in NETWORK:
+    if NETWORK.fullmatch(kind):
         raise InvalidParameter(
             f"the database {str(path)!r} is on a network file system ({kind} at {best}), which does not keep SQLite's "
             "promises; expected a local disk; try another folder, or postgresql://"
