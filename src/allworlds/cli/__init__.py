@@ -15,6 +15,7 @@ import typer
 from allworlds import __version__
 from allworlds.cli.agent import agent
 from allworlds.cli.cover import cover
+from allworlds.cli.db import COMMANDS as DB
 from allworlds.cli.decisions import CLIENT
 from allworlds.cli.evaluate import evaluate
 from allworlds.cli.experiments import experiments, report, resume, run, status, verify_results
@@ -38,6 +39,7 @@ COMMANDS = (
 )
 GROUPS = (
     ("client", "Talk to a running service: create learners, choose, observe, export, evaluate.", CLIENT),
+    ("db", "The service's database: verify, back up, upgrade, prune.", DB),
     ("keys", "Keys of the service: who may choose, observe, read and administer.", KEYS),
 )
 """Commands of two words: the first word, its help, and a function for each second word."""

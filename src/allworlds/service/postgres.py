@@ -280,15 +280,39 @@ class PostgresJournal:
             WHERE learner = %s AND kind IN ('add_arm', 'retire_arm') ORDER BY seq"""
         return [EventRow._make(row) for row in self._execute(statement, (learner,))]
 
-    def stream(self, learner: str) -> Iterator[tuple[DecisionRow, EventRow | None]]:
+    @contextmanager
+    def view(self) -> Iterator[psycopg.Connection[Any]]:
+        """A connection that sees the database as it is now, however long it reads; from any thread."""
         with self._lost(), contextlib.closing(self._connect()) as connection:
             connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
             connection.execute("SELECT set_config('idle_in_transaction_session_timeout', '0', true)")
-            with connection.cursor(name="stream") as cursor:  # on the server: only a page at a time is in memory
-                cursor.itersize = PAGE
-                for row in cursor.execute(STREAM, (learner,)):
-                    decision, event = row[: len(DecisionRow._fields)], row[len(DecisionRow._fields) :]
-                    yield DecisionRow._make(decision), None if event[0] is None else EventRow._make(event)
+            yield connection
+
+    def stream(self, learner: str) -> Iterator[tuple[DecisionRow, EventRow | None]]:
+        with self.view() as connection, connection.cursor(name="stream") as cursor:
+            cursor.itersize = PAGE  # the rest waits on the server
+            for row in cursor.execute(STREAM, (learner,)):
+                decision, event = row[: len(DecisionRow._fields)], row[len(DecisionRow._fields) :]
+                yield DecisionRow._make(decision), None if event[0] is None else EventRow._make(event)
+
+    def forget(self, learner: str, seq: int) -> int:
+        ended = "DELETE FROM events WHERE learner = %s AND seq <= %s AND kind IN ('outcome', 'void', 'expire')"
+        emptied = """UPDATE decisions SET ticket = '', probabilities = NULL
+            WHERE learner = %s AND seq <= %s AND ticket <> ''"""
+        self._execute(emptied, (learner, seq))
+        return self._execute(ended, (learner, seq)).rowcount
+
+    def fill(self, table: str, columns: Sequence[str], rows: Iterable[tuple[Any, ...]]) -> int:
+        """Write rows into an empty table, as a backup is read back, inside a transaction; return their number."""
+        assert self._connection is not None
+        count = 0
+        with self._lost(), self._connection.cursor() as cursor:
+            with cursor.copy(f"COPY {table} ({', '.join(columns)}) FROM STDIN") as copy:
+                for count, row in enumerate(rows, 1):  # noqa: B007 - it is returned
+                    copy.write_row(row)
+            if table == "decisions":
+                cursor.execute(f"SELECT setval('decision_numbers', (SELECT max(number) + {BATCH} FROM decisions))")
+        return count
 
     # -- snapshots and keys --------------------------------------------------------------------------------------------
 
