@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from typing import Any
 
 import httpx
 
 from allworlds.service.app import App
+from allworlds.service.batch import Call
 from allworlds.service.journal import KeyRow, ServiceError, Unavailable
 from allworlds.service.keys import KeyRing
 from allworlds.service.security import Limits, allowed_hosts
+
+VIEW = {"name": "prices", "arms": ["a", "b"]}
 
 
 class StandIn:
@@ -21,31 +25,34 @@ class StandIn:
     def __init__(self) -> None:
         self.asked: list[tuple[Any, ...]] = []
 
-    def __getattr__(self, verb: str) -> Any:
-        def call(*arguments: Any) -> Future[Any]:
-            self.asked.append((verb, *arguments))
-            future: Future[Any] = Future()
-            if "lost" in arguments:
-                future.set_exception(Unavailable("the database is away; ask again with the same id"))
-            elif "absent" in arguments:
-                future.set_exception(ServiceError(404, "there is no such thing"))
-            elif "broken" in arguments:
-                future.set_exception(ZeroDivisionError("a defect"))
-            elif "never" not in arguments:
-                future.set_result(self._answer(verb, arguments))
-            return future
+    def submit(self, calls: Iterable[Call], deliver: Callable[[list[Call]], object]) -> None:
+        for call in calls:
+            self.asked.append((call.verb, call.name, *call.arguments.values()))
+            said = {call.name, call.arguments.get("id")}
+            if "lost" in said:
+                call.error = Unavailable("the database is away; ask again with the same id")
+            elif "absent" in said:
+                call.error = ServiceError(404, "there is no such thing")
+            elif "broken" in said:
+                call.error = ZeroDivisionError("a defect")  # type: ignore[assignment]
+            elif "never" in said:
+                return
+            else:
+                call.answer = self._answer(call.verb, call.arguments)
+        deliver(list(calls))
 
-        return call
+    def create(self, body: dict[str, Any]) -> Future[Any]:
+        self.asked.append(("create", body))
+        future: Future[Any] = Future()
+        future.set_result((VIEW, True))
+        return future
 
-    def _answer(self, verb: str, arguments: tuple[Any, ...]) -> Any:
-        view = {"name": "prices", "arms": ["a", "b"]}
+    def _answer(self, verb: str, arguments: Mapping[str, Any]) -> Any:
         if verb == "views":
-            return [view, view | {"name": "routes"}]
-        if verb == "create":
-            return view, True
+            return [VIEW, VIEW | {"name": "routes"}]
         if verb == "choose_many":
-            return [{"id": str(k)} for k in range(len(arguments[1]))]
-        return view
+            return [{"id": str(k)} for k in range(len(arguments["decisions"]))]
+        return VIEW
 
 
 def make_app(

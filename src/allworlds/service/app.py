@@ -36,6 +36,7 @@ from allworlds.service.security import (
 )
 
 if TYPE_CHECKING:
+    from allworlds.service.batch import Call
     from allworlds.service.engine import Engine
 
 Scope = MutableMapping[str, Any]
@@ -87,7 +88,7 @@ class App:
         except Refused as error:
             status, more = error.status, error.headers
             body = self._encode({"error": error.sentence, "status": status})
-            if status in LOGGED:
+            if status in LOGGED and self.engine is not None:
                 LOG.warning("%s %s: %d, %s", scope["method"], shown(scope["path"]), status, error.sentence)
         except Exception:
             LOG.exception("%s %s failed", scope["method"], shown(scope["path"]))
@@ -176,22 +177,41 @@ class App:
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise Refused(400, f"the body is not JSON: {shown(str(error))[1:-1]}") from None
 
-    async def ask(self, verb: str, learner: str | None, *arguments: Any, weight: int = 1) -> Any:
+    async def ask(self, verb: str, name: str = "", *, weight: int = 1, **arguments: Any) -> Any:
         """What the engine answers; it is committed when this returns."""
+        from allworlds.service.batch import Call  # not before there is an engine: it loads the compiler
+
         engine = self._ready_engine()
-        if self._in_flight + weight > self.limits.in_flight:
-            raise Refused(429, f"{self.limits.in_flight:,} requests are in flight; try again later", retry_after())
-        given = arguments if learner is None or verb == "create" else (learner, *arguments)
-        self._in_flight += weight
+        self._begin_flight(weight)
+        call = Call(verb, name, arguments)
+        call.future = asyncio.get_running_loop().create_future()
         try:
             async with asyncio.timeout(self.limits.answer_seconds):
-                return await asyncio.wrap_future(getattr(engine, verb)(*given))
+                engine.submit((call,), _deliver)
+                return await call.future
         except TimeoutError:
             raise Refused(
-                503, "the database did not answer in time; ask again with the same id", retry_after()
+                503, "the database did not answer in time; ask again", retry_after()
             ) from None
         finally:
             self._in_flight -= weight
+
+    async def create(self, body: Mapping[str, Any]) -> Any:
+        """Create a learner: a thread of its own computes the cover, which may take a while."""
+        future = self._ready_engine().create(body)
+        self._begin_flight(1)
+        try:
+            async with asyncio.timeout(self.limits.answer_seconds):
+                return await asyncio.shield(asyncio.wrap_future(future))
+        except TimeoutError:
+            raise Refused(503, "the learner is not created yet; ask again with the same body", retry_after(5)) from None
+        finally:
+            self._in_flight -= 1
+
+    def _begin_flight(self, weight: int) -> None:
+        if self._in_flight + weight > self.limits.in_flight:
+            raise Refused(429, f"{self.limits.in_flight:,} requests are in flight; try again later", retry_after())
+        self._in_flight += weight
 
     def check_ready(self) -> None:
         """Raise :class:`Refused` while the service cannot decide."""
@@ -282,6 +302,21 @@ def _query(text: bytes, route: Route) -> dict[str, str]:
 def _plain(value: Any) -> Any:
     """NumPy's numbers and arrays for msgspec."""
     return value.tolist()
+
+
+def _deliver(calls: list[Call]) -> None:
+    """Called by the engine's thread: wake the event loop once for all answers of a batch."""
+    calls[0].future.get_loop().call_soon_threadsafe(_settle, calls)
+
+
+def _settle(calls: list[Call]) -> None:
+    for call in calls:
+        if call.future.done():
+            continue  # nobody waits any more
+        if call.error is None:
+            call.future.set_result(call.answer)
+        else:
+            call.future.set_exception(call.error)
 
 
 async def _disconnected(receive: Receive) -> None:

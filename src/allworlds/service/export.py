@@ -31,7 +31,7 @@ from allworlds.service.journal import VOIDED, DecisionRow, EventRow
 
 if TYPE_CHECKING:
     from allworlds.service.engine import Engine
-    from allworlds.service.live import Rule
+    from allworlds.service.rule import Rule
 
 PAGE = 1000
 """Rows that are made at once."""
@@ -109,17 +109,11 @@ class Epoch:
 
 
 def _epochs(rules: Sequence[Rule]) -> list[Epoch]:
-    own = [[str(label) for label in rule.learner.graph.labels] for rule in rules]
-    labels = tuple(dict.fromkeys(label for group in own for label in group))
+    labels = tuple(dict.fromkeys(label for rule in rules for label in rule.labels))
     number = {label: k for k, label in enumerate(labels)}
     return [
-        Epoch(
-            Sight(rule.learner),
-            {label: k for k, label in enumerate(group)},
-            np.array([number[label] for label in group]),
-            labels,
-        )
-        for rule, group in zip(rules, own, strict=True)
+        Epoch(Sight(rule.learner), rule.index, np.array([number[label] for label in rule.labels]), labels)
+        for rule in rules
     ]
 
 

@@ -140,11 +140,44 @@ class Decisions(Struct):
     decisions: list[Annotated[dict[str, Any], Meta(extra_json_schema={"anyOf": [ref("Decision"), ref("Error")]})]]
 
 
+class Cover(Struct):
+    """The cliques that are played, and how few there could be."""
+
+    cliques: list[list[str]]
+    method: str
+    lower_bound: int
+    minimum: bool
+    """Whether no cover has fewer cliques, which the certificate proves."""
+    certificate: Any
+
+
 class Learner(Struct):
     """A learner, its cover with a certificate, and what feedback is expected."""
 
     name: str
     arms: list[str]
+    learner: str
+    n_cliques: int | None
+    cover: Cover | None
+    feedback: str
+    reward: bool
+    low: float
+    high: float
+    minimum_share: dict[str, float]
+    deadline: float | None
+    on_timeout: str | Default
+    created_at: float
+    archived_at: float | None
+    open: int
+    events: int
+
+
+class LearnerState(Learner):
+    """A learner and where it stands."""
+
+    round: int
+    distribution: dict[str, float]
+    segments: dict[str, Any]
 
 
 class Learners(Struct):

@@ -71,8 +71,9 @@ async def health(app: App, request: Request) -> Any:
 
 
 async def ready(app: App, request: Request) -> Any:
-    """Whether it can decide."""
+    """Whether it can decide: kernels are compiled, and the database answers."""
     app.check_ready()
+    await app.ask("ping")
     return app.health("ready")
 
 
@@ -83,7 +84,7 @@ async def document(app: App, request: Request) -> Any:
 
 async def list_learners(app: App, request: Request) -> Any:
     """All learners, or the only one that the key is for."""
-    views = await app.ask("views", None)
+    views = await app.ask("views")
     only = None if request.key is None else request.key.learner
     return {"learners": [view for view in views if only is None or view["name"] == only]}
 
@@ -99,13 +100,14 @@ async def create_learner(app: App, request: Request) -> Any:
     for group in (*(new.graph.cliques or ()), *(new.graph.edges or ()), *(new.cover or ())):
         for label in group:
             check_text("a label", label)
-    view, created = await app.ask("create", new.name, msgspec.to_builtins(new))
+    view, created = await app.create(msgspec.to_builtins(new))
     return Answer(201 if created else 200, view)
 
 
 async def show_learner(app: App, request: Request) -> Any:
     """One learner, and where it stands."""
-    return await app.ask("state", request.name)
+    view = await app.ask("view", request.name)
+    return view | await app.ask("state", request.name)
 
 
 async def archive_learner(app: App, request: Request) -> Any:
@@ -116,19 +118,20 @@ async def archive_learner(app: App, request: Request) -> Any:
 async def add_arm(app: App, request: Request) -> Any:
     """Add an arm."""
     new: NewArm = request.body
-    return await app.ask("add_arm", request.name, check_text("label", new.label), new.neighbours)
+    label = check_text("label", new.label)
+    return await app.ask("add_arm", request.name, label=label, neighbours=new.neighbours)
 
 
 async def retire_arm(app: App, request: Request) -> Any:
     """Retire an arm; outcomes of earlier decisions are still accepted."""
-    return await app.ask("retire_arm", request.name, request.rest)
+    return await app.ask("retire_arm", request.name, label=request.rest)
 
 
 async def choose(app: App, request: Request) -> Any:
     """Decide; the same id again gives the same answer."""
     asked: Choose = request.body
     _check_choose(asked)
-    return await app.ask("choose", request.name, asked.id, asked.available, asked.segment)
+    return await app.ask("choose", request.name, id=asked.id, available=asked.available, segment=asked.segment)
 
 
 async def choose_many(app: App, request: Request) -> Any:
@@ -138,7 +141,7 @@ async def choose_many(app: App, request: Request) -> Any:
         _check_choose(asked)
     app.keys.charge(request.key, len(many.decisions) - 1)
     items = [msgspec.structs.asdict(asked) for asked in many.decisions]
-    return {"decisions": await app.ask("choose_many", request.name, items, weight=len(items))}
+    return {"decisions": await app.ask("choose_many", request.name, decisions=items, weight=len(items))}
 
 
 def _check_choose(asked: Choose) -> None:
@@ -150,17 +153,17 @@ def _check_choose(asked: Choose) -> None:
 
 async def show_decision(app: App, request: Request) -> Any:
     """A decision and what became of it."""
-    return await app.ask("decision", request.name, request.rest)
+    return await app.ask("decision", request.name, id=request.rest)
 
 
 async def observe(app: App, request: Request) -> Any:
     """Report the outcome of a decision; the same outcome again changes nothing."""
-    return await app.ask("observe", request.name, request.rest, request.body)
+    return await app.ask("observe", request.name, id=request.rest, losses=request.body)
 
 
 async def void(app: App, request: Request) -> Any:
     """Take back a decision that nobody saw."""
-    return await app.ask("void", request.name, request.rest)
+    return await app.ask("void", request.name, id=request.rest)
 
 
 async def export(app: App, request: Request) -> Any:
@@ -213,7 +216,7 @@ ROUTES = (
     Route("GET", "/openapi.json", document, None, dict[str, Any]),
     Route("GET", "/v1/learners", list_learners, "read", messages.Learners),
     Route("POST", "/v1/learners", create_learner, "admin", messages.Learner, NewLearner, (201, 409)),
-    Route("GET", _ONE, show_learner, "read", messages.Learner, statuses=(404,)),
+    Route("GET", _ONE, show_learner, "read", messages.LearnerState, statuses=(404,)),
     Route("DELETE", _ONE, archive_learner, "admin", messages.Learner, statuses=(404,)),
     Route("POST", f"{_ONE}/arms", add_arm, "admin", messages.Learner, NewArm, (404, 409, 410)),
     Route("DELETE", f"{_ONE}/arms/{{label}}", retire_arm, "admin", messages.Learner, statuses=(404, 409, 410, 422)),

@@ -140,6 +140,7 @@ class Service:
             self.app.state = "reading the journal"
             engine = self._engine = Engine(self.journal)
             engine.start()
+            engine.ready.wait()
             for body in self._bodies:
                 engine.create(body).result()
             self.app.keys.replace(engine.keys().result())
@@ -164,7 +165,8 @@ class Service:
             await asyncio.sleep(REFRESH)
             if self.app.engine is not None:
                 try:
-                    self.app.keys.replace(await asyncio.wrap_future(self.app.engine.keys()))
+                    rows = await asyncio.wrap_future(self.app.engine.keys())
+                    self.app.keys.replace(rows)
                 except AllWorldsError as error:
                     LOG.warning("the keys cannot be read: %s", error)
 
