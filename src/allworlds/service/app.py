@@ -11,7 +11,7 @@ import asyncio
 import logging
 import threading
 import time
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, unquote_to_bytes
 
@@ -48,10 +48,10 @@ LOG = logging.getLogger("allworlds.service")
 HEADERS = [
     (b"cache-control", b"no-store"),
     (b"x-content-type-options", b"nosniff"),
-    (b"content-security-policy", b"default-src 'none'"),
 ]
 JSON_HEADERS = [(b"content-type", b"application/json"), *HEADERS]
 CLOSE = ((b"connection", b"close"),)
+DECIDING = (b"host", b"origin", b"content-type", b"content-length", b"content-encoding", b"authorization")
 LOGGED = frozenset({401, 403, 421, 429, 500, 503})
 """Refusals that somebody who runs the service wants to see."""
 
@@ -66,7 +66,7 @@ class App:
         """What it does while there is no engine, for people."""
         self.openapi = document_bytes()
         self._log_all = log_all
-        self._routes = _by_length()
+        self._routes = _table()
         self._encode = msgspec.json.Encoder(enc_hook=_plain).encode
         self._decoders = {route.name: msgspec.json.Decoder(route.body) for route in ROUTES if route.body is not None}
         self._in_flight = 0
@@ -103,7 +103,9 @@ class App:
 
     async def _handle(self, scope: Scope, receive: Receive) -> Any:
         headers = dict(scope["headers"])
-        host = check_host([value for name, value in scope["headers"] if name == b"host"], self.hosts)
+        if len(headers) < len(scope["headers"]):
+            _check_once(scope["headers"])
+        host = check_host(headers.get(b"host"), self.hosts)
         check_origin(headers, host)
         route, request = self._find(scope)
         if route.scope is not None:
@@ -127,25 +129,27 @@ class App:
 
     def _find(self, scope: Scope) -> tuple[Route, Request]:
         """The route of a path: its parts are decoded one by one, so a label may contain a slash."""
-        raw = scope.get("raw_path") or scope["path"].encode()
-        parts = raw.decode("ascii", "replace").split("/")
-        method, others = scope["method"], []
-        for wanted, route in self._routes.get(len(parts), ()):
-            if all(want is None or want == part for want, part in zip(wanted, parts, strict=True)):
-                if route.method != method:
-                    others.append(route.method)
-                    continue
-                values = [_decode(part) for want, part in zip(wanted, parts, strict=True) if want is None]
-                name, rest = (*values, "", "")[:2]
-                if values and not NAME.fullmatch(name):
-                    raise Refused(404, f"there is no learner {shown(name)}")
-                if len(values) > 1:
-                    check_text("id" if "{id}" in route.path else "label", rest)
-                return route, Request(name, rest, _query(scope["query_string"], route))
-        if others:
-            allow = ((b"allow", ", ".join(sorted(others)).encode()),)
-            raise Refused(405, f"the method is {method}; expected {' or '.join(sorted(others))}", allow)
-        raise Refused(404, f"there is nothing at {shown(scope['path'])}; see /openapi.json")
+        parts = (scope.get("raw_path") or scope["path"].encode()).decode("ascii", "replace").split("/")
+        routes = self._routes.get(_literals(parts))
+        if routes is None:
+            raise Refused(404, f"there is nothing at {shown(scope['path'])}; see /openapi.json")
+        route = routes.get(scope["method"])
+        if route is None:
+            allow = sorted(routes)
+            raise Refused(
+                405,
+                f"the method is {scope['method']}; expected {' or '.join(allow)}",
+                [(b"allow", ", ".join(allow).encode())],
+            )
+        name = rest = ""
+        if len(parts) > 3:
+            name = _decode(parts[3])
+            if not NAME.fullmatch(name):
+                raise Refused(404, f"there is no learner {shown(name)}")
+        if len(parts) > 5:
+            rest = check_text("id" if "{id}" in route.path else "label", _decode(parts[5]))
+        query = scope["query_string"]
+        return route, Request(name, rest, _query(query, route) if query else {})
 
     async def _read(self, headers: Mapping[bytes, bytes], receive: Receive, limit: int) -> bytes:
         too_large = Refused(413, f"the body has more than {limit:,} bytes; send less", CLOSE)
@@ -184,16 +188,14 @@ class App:
         engine = self._ready_engine()
         self._begin_flight(weight)
         call = Call(verb, name, arguments)
-        call.future = asyncio.get_running_loop().create_future()
+        loop = asyncio.get_running_loop()
+        call.future = loop.create_future()
+        timer = loop.call_later(self.limits.answer_seconds, _give_up, call.future)
         try:
-            async with asyncio.timeout(self.limits.answer_seconds):
-                engine.submit((call,), _deliver)
-                return await call.future
-        except TimeoutError:
-            raise Refused(
-                503, "the database did not answer in time; ask again", retry_after()
-            ) from None
+            engine.submit((call,), _deliver)
+            return await call.future
         finally:
+            timer.cancel()
             self._in_flight -= weight
 
     async def create(self, body: Mapping[str, Any]) -> Any:
@@ -273,12 +275,28 @@ class App:
             await asyncio.to_thread(stream.pieces.close)
 
 
-def _by_length() -> dict[int, list[tuple[tuple[str | None, ...], Route]]]:
-    """Routes by the number of parts of their path; None stands for a parameter."""
-    found: dict[int, list[tuple[tuple[str | None, ...], Route]]] = {}
+def _check_once(headers: Iterable[tuple[bytes, bytes]]) -> None:
+    """Raise :class:`Refused` if a header that decides something is there twice: others may read the other one."""
+    names = [name for name, _ in headers]
+    for name in DECIDING:
+        if names.count(name) > 1:
+            raise Refused(400, f"the request has {names.count(name)} headers {name.decode()}; expected one")
+
+
+def _literals(parts: Sequence[str]) -> tuple[str | int, ...]:
+    """The parts of a path that are not parameters, which stand at places 3 and 5 of every path, and how many there are.
+
+    >>> _literals("/v1/learners/prices/decisions/7/outcome".split("/"))
+    (7, 'v1', 'learners', 'decisions', 'outcome')
+    """
+    return (len(parts), *parts[1:3], *parts[4:5], *parts[6:])
+
+
+def _table() -> dict[tuple[str | int, ...], dict[str, Route]]:
+    """Routes by their literal parts and their method."""
+    found: dict[tuple[str | int, ...], dict[str, Route]] = {}
     for route in ROUTES:
-        parts = tuple(None if part.startswith("{") else part for part in route.path.split("/"))
-        found.setdefault(len(parts), []).append((parts, route))
+        found.setdefault(_literals(route.path.split("/")), {})[route.method] = route
     return found
 
 
@@ -290,8 +308,6 @@ def _decode(part: str) -> str:
 
 
 def _query(text: bytes, route: Route) -> dict[str, str]:
-    if not text:
-        return {}
     pairs = parse_qsl(text.decode("latin-1"), keep_blank_values=True)
     for name, _ in pairs:
         if name not in route.query:
@@ -307,6 +323,12 @@ def _plain(value: Any) -> Any:
 def _deliver(calls: list[Call]) -> None:
     """Called by the engine's thread: wake the event loop once for all answers of a batch."""
     calls[0].future.get_loop().call_soon_threadsafe(_settle, calls)
+
+
+def _give_up(future: asyncio.Future[Any]) -> None:
+    if not future.done():
+        sentence = "the database did not answer in time; ask again with the same id"
+        future.set_exception(Unavailable(sentence))
 
 
 def _settle(calls: list[Call]) -> None:

@@ -89,11 +89,11 @@ def host_name(value: str) -> str:
     return name.lower().rstrip(".")
 
 
-def check_host(values: list[bytes], hosts: frozenset[str]) -> str:
+def check_host(value: bytes | None, hosts: frozenset[str]) -> str:
     """The ``Host`` of a request; raise :class:`Refused` unless there is one and it is allowed."""
-    if len(values) != 1:
-        raise Refused(400, f"the request has {len(values)} Host headers; expected one")
-    host = values[0].decode("latin-1")
+    if value is None:
+        raise Refused(400, "the request has no Host; expected one")
+    host = value.decode("latin-1")
     if host_name(host) not in hosts:
         raise Refused(
             421,
@@ -119,6 +119,8 @@ def check_origin(headers: Mapping[bytes, bytes], host: str) -> None:
 def check_json(headers: Mapping[bytes, bytes]) -> None:
     """Raise :class:`Refused` unless the body is declared as plain JSON."""
     given = headers.get(b"content-type", b"")
+    if given == JSON and b"content-encoding" not in headers:
+        return
     kind, _, parameters = given.partition(b";")
     charset = parameters.strip().lower()
     if kind.strip().lower() != JSON or charset not in (b"", b"charset=utf-8", b'charset="utf-8"'):
