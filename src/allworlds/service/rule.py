@@ -257,7 +257,7 @@ def _learner_from_body(body: Mapping[str, Any], graph: FeedbackGraph) -> Learner
         where = CliqueCover(graph, _numbers("cover", cliques, [str(label) for label in graph.labels or ()]))
     spec, constants = _text("learner", _or(body, "learner", "tsallis-shannon")), body.get("constants")
     if constants is not None:
-        if spec != "tsallis-shannon" or constants not in SETTINGS:
+        if spec != "tsallis-shannon" or not isinstance(constants, str) or constants not in SETTINGS:
             raise InvalidParameter(
                 f"constants is {shorten(constants)} for {spec}; expected one of {', '.join(SETTINGS)}, for "
                 "tsallis-shannon"
