@@ -86,11 +86,15 @@ def test_what_is_held_back_is_journalled_and_folded() -> None:
     journal = MemoryJournal()
     store = Store(lambda clock: journal)
     engine = store.start()
-    ask(engine.create({"name": "x", "graph": {"family": "disjoint-cliques:8x2"}}))
-    for t in range(60):  # one clique loses always and is hardly drawn: its rare estimates are beyond the limit
-        answer = ask(engine.choose("x", f"{t}", available=["0"] if t % 20 == 19 else None))
-        ask(engine.observe("x", f"{t}", {arm: float(arm in ("0", "1")) for arm in answer["observe"]}))
-    held = [event.held_back for event, _ in journal.events("x", 0, 100)]
+    ask(engine.create({"name": "x", "graph": {"family": "disjoint-cliques:8x2"}, "minimum_share": {"0": 0.005}}))
+    many = ask(engine.choose_many("x", [{} for _ in range(100)]))
+    for answer in many:  # arms 0 and 1 always lose, so they are hardly drawn
+        ask(engine.observe("x", answer["id"], {arm: float(arm in ("0", "1")) for arm in answer["observe"]}))
+    many = ask(engine.choose_many("x", [{} for _ in range(4000)]))
+    rare = [answer for answer in many if answer["arm"] == "0"]
+    for answer in rare:  # an estimate of about 1 / 0.005 is beyond the limit
+        ask(engine.observe("x", answer["id"], {"0": 1.0, "1": 0.9}))
+    held = [event.held_back for event, _ in journal.events("x", 0, 10_000)]
     live = ask(engine.snapshot("x"))
     store.stop()
     assert bytes_of(replay(journal, "x")) == live
