@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from allworlds.cli.terminal import print_json, print_rows
-from allworlds.foundation.errors import InvalidParameter
+from allworlds.foundation.errors import InvalidParameter, counted
 
 if TYPE_CHECKING:
     from allworlds.client import Client, Decision
@@ -90,7 +90,7 @@ def learners(server: Server = None, retry_for: RetryFor = 5.0, as_json: AsJson =
     if as_json:
         print_json(*views)
     elif views:
-        rows = [(str(v["name"]), str(len(v.get("arms", ()))), str(v.get("n_cliques", "")), _state(v)) for v in views]
+        rows = [(str(v["name"]), str(len(v.get("arms", ()))), str(v.get("n_cliques") or "-"), _state(v)) for v in views]
         print_rows(("learner", "arms", "cliques", "state"), rows, narrow=60)
     else:
         typer.echo("there are no learners yet; allworlds client create makes one")
@@ -236,7 +236,8 @@ def evaluate(
         for v in answer["values"]
     ]
     print_rows(("policy", "loss", f"{100 * level:g}% interval"), rows, narrow=60)
-    typer.echo(f"{answer['n_rounds']:,} rounds, mean loss as logged {_number(answer['logged_loss'])}")
+    rounds = counted(answer["n_rounds"], "round")
+    typer.echo(f"{rounds}, mean loss as logged {_number(answer['logged_loss'])}")
     for note in answer.get("notes", ()):
         typer.echo(note)
 
