@@ -89,7 +89,8 @@ def _operation(route: Route, known: dict[str, dict[str, Any]]) -> dict[str, Any]
         content = _json(known[repr(route.answer)] if status < 300 and route.answer is not None else error)
         if status == 200 and route.answer is None:
             kinds = {kind.partition(";")[0] for kind in FORMATS.values()}
-            content = {kind: {"schema": {"type": "string", "format": "binary"}} for kind in sorted(kinds)}
+            file = {"type": "string", "format": "binary"}
+            content = {kind: {"schema": {} if kind == "application/json" else file} for kind in sorted(kinds)}
         answers[str(status)] = {"description": SENTENCES[status], "content": content}
         if status in (429, 503):
             answers[str(status)]["headers"] = {"Retry-After": {"schema": {"type": "integer"}}}

@@ -327,3 +327,4 @@ def set_up_logs(as_json: bool) -> None:
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [handler], False
         logger.setLevel(level)
+    logging.getLogger("uvicorn.access").propagate = False  # App logs requests, if that is wanted
