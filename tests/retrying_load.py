@@ -15,6 +15,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import quote
 
 NAME = "prices"
 BODY = {"name": NAME, "graph": {"cliques": [["a", "b", "c"], ["d", "e"], ["f"]]}, "arms": list("abcdef")}
@@ -45,7 +46,8 @@ class Load:
     @contextlib.contextmanager
     def running(self) -> Iterator[None]:
         """The clients work meanwhile, and finish what they have begun."""
-        Client(self, 0).expect(201, "POST", "/v1/learners", BODY)
+        with contextlib.closing(Client(self, 0)) as client:
+            client.expect(201, "POST", "/v1/learners", BODY)
         threads = [threading.Thread(target=self._work, args=(number,)) for number in range(self.n_clients)]
         for thread in threads:
             thread.start()
@@ -55,6 +57,15 @@ class Load:
             self._stop.set()
             for thread in threads:
                 thread.join()
+
+    def one_more(self, port: int) -> None:
+        """One more decision and its outcome, by the service on this port."""
+        id, path = f"last at {port}", f"/v1/learners/{NAME}/decisions"
+        with contextlib.closing(Client(Load([port]), 0)) as client:
+            answer = client.expect(200, "POST", path, {"id": id})
+            self.decisions[id] = answer
+            self.outcomes[id] = dict.fromkeys(answer["observe"], 0.25)
+            client.expect(200, "PUT", f"{path}/{quote(id)}/outcome", self.outcomes[id])
 
     def wait_for(self, more: int) -> None:
         """Wait until so many more requests are acknowledged."""

@@ -324,7 +324,7 @@ class PostgresJournal:
     def save_snapshot(self, learner: str, seq: int, state: bytes, base: bool = False) -> None:
         statement = """INSERT INTO snapshots (learner, base, seq, state) VALUES (%s, %s, %s, %s)
             ON CONFLICT (learner, base) DO UPDATE SET seq = excluded.seq, state = excluded.state
-            WHERE excluded.seq > snapshots.seq"""
+            WHERE excluded.seq >= snapshots.seq"""
         self._execute(statement, (learner, int(base), seq, state))
 
     def keys(self) -> list[KeyRow]:
