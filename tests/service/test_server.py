@@ -247,6 +247,10 @@ def test_slow_requests_are_cut_off_wherever_they_dawdle(impatient):
 def test_headers_have_a_limit(impatient):
     lines = [b"X-%d: %s\r\n" % (number, b"a" * 500) for number in range(200)]
     assert status_of(talk(impatient, POST, *lines, pause=0.001)) == 431
+    assert status_of(talk(impatient, POST + b"".join(lines) + b"\r\n")) == 431  # in one piece
+    body = b'{"id":"1"' + b" " * 20_000 + b"}"  # a large body is not a large head
+    said = talk(impatient, POST + b"Connection: close\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+    assert said.startswith(b"HTTP/1.1 200")
 
 
 @pytest.mark.parametrize(

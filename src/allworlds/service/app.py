@@ -133,12 +133,13 @@ class App:
         routes = self._routes.get(_literals(parts))
         if routes is None:
             raise Refused(404, f"there is nothing at {shown(scope['path'])}; see /openapi.json")
-        route = routes.get(scope["method"])
-        if route is None:
+        method = scope["method"]
+        route = routes.get(method) or (routes.get("GET") if method == "HEAD" else None)
+        if route is None or (method == "HEAD" and route.scope is not None):
             allow = sorted(routes)
             raise Refused(
                 405,
-                f"the method is {scope['method']}; expected {' or '.join(allow)}",
+                f"the method is {method}; expected {' or '.join(allow)}",
                 [(b"allow", ", ".join(allow).encode())],
             )
         name = rest = ""
@@ -174,6 +175,8 @@ class App:
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
     def _parse(self, route: Route, body: bytes) -> Any:
+        if not body:
+            raise Refused(400, "the body is empty; expected JSON, such as {}")
         try:
             return self._decoders[route.name].decode(body)
         except msgspec.ValidationError as error:

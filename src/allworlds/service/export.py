@@ -27,7 +27,7 @@ from allworlds.agents.export import export_log
 from allworlds.agents.log import OBSERVED, OPEN, VOID, Sight
 from allworlds.agents.log_files import COLUMNS, HEADER, load_log
 from allworlds.foundation.errors import InvalidParameter, import_extra
-from allworlds.service.journal import VOIDED, DecisionRow, EventRow
+from allworlds.service.journal import VOIDED, DecisionRow, EventRow, ServiceError
 
 if TYPE_CHECKING:
     from allworlds.service.engine import Engine
@@ -62,6 +62,7 @@ def evaluate_journal(engine: Engine, name: str, query: Mapping[str, str]) -> dic
         log = Path(folder) / "log.jsonl"
         _write(log, lines(engine.stream(name), rules))
         table = load_log(log)
+    _check_outcomes(table)
     labels = table.attrs["log"]["labels"]
     policy = parse_policy(query.get("policy", "each"), labels)
     return evaluate(table, policy, level=level, missing=query.get("missing", "drop")).to_dict()
@@ -208,10 +209,17 @@ def _file(pairs: Iterable[Pair], rules: Sequence[Rule], format: str) -> Pieces:
         else:
             log = Path(folder) / "log.jsonl"
             _write(log, lines(pairs, rules))
-            export_log(log, format, out)
+            table = load_log(log)
+            _check_outcomes(table)
+            export_log(table, format, out)
         with out.open("rb") as file:
             while piece := file.read(PIECE):
                 yield piece
+
+
+def _check_outcomes(table: Any) -> None:
+    if not (table["status"] == OBSERVED).any():
+        raise ServiceError(409, "there is no decision with an outcome yet; report one first")
 
 
 def _write(path: Path, pieces: Iterable[bytes]) -> None:

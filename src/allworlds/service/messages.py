@@ -66,7 +66,7 @@ class NewLearner(Struct, forbid_unknown_fields=True, omit_defaults=True):
     arms: Annotated[list[Text], Meta(min_length=1, max_length=MOST_ARMS)] | None = None
     cover: list[Labels] | None = None
     learner: Annotated[str, Meta(max_length=MOST_CHARACTERS)] | None = None
-    constants: Annotated[str, Meta(max_length=MOST_CHARACTERS)] | dict[str, Any] | None = None
+    constants: Annotated[str, Meta(max_length=MOST_CHARACTERS)] | None = None
     horizon: Annotated[int, Meta(ge=1)] | None = None
     reward: bool | None = None
     low: float | None = None
@@ -227,17 +227,32 @@ class Health(Struct):
     version: str
 
 
+WORDS = {
+    "str": "a text",
+    "int": "an integer",
+    "float": "a number",
+    "bool": "true or false",
+    "object": "an object",
+    "array": "a list",
+    "null": "null",
+}
+"""What msgspec's types are called in sentences."""
+
+
 def sentence(error: msgspec.ValidationError) -> str:
     """What msgspec says of a wrong shape, in our grammar.
 
-    >>> sentence(msgspec.ValidationError("Expected `str`, got `int` - at `$.id`"))
-    'id is of type int; expected str'
+    >>> sentence(msgspec.ValidationError("Expected `str | null`, got `int` - at `$.id`"))
+    'id is an integer; expected a text or null'
     """
-    text = str(error)
-    what, _, place = text.partition(" - at `$")
-    place = place.rstrip("`").lstrip(".") or "the body"
-    if found := re.fullmatch(r"Expected `(.+)`, got `(.+)`", what):
-        return f"{place} is of type {found[2]}; expected {found[1].replace(' | ', ' or ')}"
+    what, _, place = str(error).partition(" - at `$")
+    place = place.rstrip("`").lstrip(".").replace("[...]", " of an arm").lstrip() or "the body"
+    place = f"the value {place}" if place.startswith("of an arm") else place
+    if found := re.fullmatch(r"Expected `([^`]+)`, got `([^`]+)`", what):
+        expected, given = (
+            " or ".join(WORDS.get(word, word) for word in group.split(" | ")) for group in found.groups()
+        )
+        return f"{place} is {given}; expected {expected}"
     if found := re.fullmatch(r"Object missing required field `(.+)`", what):
         return f"{place} has no {found[1]!r}; expected one"
     if found := re.fullmatch(r"Object contains unknown field `(.+)`", what):

@@ -231,7 +231,7 @@ ROUTES = (
         export,
         "read",
         None,
-        statuses=(404, 422, 429),
+        statuses=(404, 409),
         query={"format": {"type": "string", "enum": list(FORMATS), "default": "jsonl"}},
     ),
     Route(
@@ -240,7 +240,7 @@ ROUTES = (
         evaluate,
         "read",
         messages.Evaluation,
-        statuses=(404, 422, 429),
+        statuses=(404, 409),
         query={
             "policy": {"type": "string", "default": "each"},
             "level": {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1, "default": 0.95},

@@ -253,9 +253,12 @@ class _Server(uvicorn.Server):
 def _guarded(limits: Limits) -> type[asyncio.Protocol]:
     """uvicorn's protocol, with limits on the size of a request's head and the time it takes to arrive."""
 
+    too_large = f"the headers have more than {limits.head_bytes:,} bytes; send less"
+
     class Guarded(HttpToolsProtocol):  # type: ignore[misc,unused-ignore]
         _in_head = False
         _head_size = 0
+        _arrived = 0
         _timer: asyncio.TimerHandle | None = None
 
         def connection_made(self, transport: Any) -> None:
@@ -272,16 +275,22 @@ def _guarded(limits: Limits) -> type[asyncio.Protocol]:
 
         def on_headers_complete(self) -> None:
             self._in_head = False
+            if self._arrived > limits.head_bytes:  # a large piece: is it the head that is large?
+                size = len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
+                if size > limits.head_bytes:
+                    self._refuse(431, too_large)
+                    raise ValueError(too_large)  # ends the parser
             super().on_headers_complete()
 
         def data_received(self, data: bytes) -> None:
+            self._arrived = len(data)
             super().data_received(data)
             if not self._in_head:
                 self._disarm()
                 return
             self._head_size += len(data)
             if self._head_size > limits.head_bytes:
-                self._refuse(431, f"the headers have more than {limits.head_bytes:,} bytes; send less")
+                self._refuse(431, too_large)
             elif self._timer is None:
                 self._timer = self.loop.call_later(limits.head_seconds, self._too_slow)
 
