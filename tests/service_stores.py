@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,7 +11,9 @@ from typing import Any
 import pytest
 
 from allworlds.service.engine import Engine
+from allworlds.service.fold import Fold, to_bytes
 from allworlds.service.journal import Journal, MemoryJournal, ServiceError
+from allworlds.service.rule import Rule
 from allworlds.service.sqlite import SQLiteJournal
 
 PRICES: dict[str, Any] = {
@@ -94,3 +97,18 @@ def status(future: Any) -> int:
     except ServiceError as error:
         return error.status
     return 200
+
+
+def replay(journal: Journal, name: str) -> Fold:
+    """All events from the first, without snapshots."""
+    row = journal.learner(name)
+    assert row is not None
+    texts = [row.rule, *(json.loads(event.body or "")["rule"] for event in journal.changes(name))]
+    fold = Fold([Rule.from_text(text) for text in texts])
+    for event, decision in journal.events(name, 0, 10**9):
+        fold.apply(event, decision)
+    return fold
+
+
+def bytes_of(fold: Fold) -> bytes:
+    return to_bytes(fold.seq, fold.epoch, fold.segments)

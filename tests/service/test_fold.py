@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -15,9 +14,9 @@ from hypothesis import strategies as st
 from allworlds.agents.arms import carry, late_outcome
 from allworlds.foundation.errors import InvalidState
 from allworlds.service.fold import Fold, Totals, from_bytes, start, state_of, to_bytes, totals_of
-from allworlds.service.journal import Journal, MemoryJournal
-from allworlds.service.rule import Rule, rule_from_body
-from service_stores import Store, ask
+from allworlds.service.journal import MemoryJournal
+from allworlds.service.rule import rule_from_body
+from service_stores import Store, ask, bytes_of, replay
 
 ARMS = [f"arm {k}" for k in range(12)]
 CLIQUES = [ARMS[:5], ARMS[5:9], ARMS[9:]]
@@ -29,21 +28,6 @@ LEARNERS = [
     "exp3-ix",
     "exp3-set",
 ]
-
-
-def replay(journal: Journal, name: str) -> Fold:
-    """All events from the first, without snapshots."""
-    row = journal.learner(name)
-    assert row is not None
-    texts = [row.rule, *(json.loads(event.body or "")["rule"] for event in journal.changes(name))]
-    fold = Fold([Rule.from_text(text) for text in texts])
-    for event, decision in journal.events(name, 0, 10**9):
-        fold.apply(event, decision)
-    return fold
-
-
-def bytes_of(fold: Fold) -> bytes:
-    return to_bytes(fold.seq, fold.epoch, fold.segments)
 
 
 def play(engine: Any, name: str, rounds: int, seed: int) -> None:
