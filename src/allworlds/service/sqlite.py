@@ -92,6 +92,7 @@ class SQLiteJournal:
         self.path = Path(path)
         self._connect, self._clock, self._synchronous = connect, clock, synchronous
         check_local(self.path)
+        check_kind(self.path)
         self._lock = own(self.path) if exclusive else None
         self._broken = False
         try:
@@ -133,14 +134,14 @@ class SQLiteJournal:
         try:
             yield
         except self._error as problem:
-            raise Unavailable(f"the database {str(self.path)!r} failed: {problem}") from None
+            raise failed(problem) from None
 
     def _run(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """All rows that a statement returns."""
         try:
             return list(self._connection.execute(statement, values))
         except self._error as problem:
-            raise Unavailable(f"the database {str(self.path)!r} failed: {problem}") from None
+            raise failed(problem) from None
 
     def _run_many(self, statement: str, rows: Sequence[Sequence[Any]]) -> int:
         """Run a statement for each row; return how many rows changed."""
@@ -291,7 +292,7 @@ class SQLiteJournal:
                 if len(rows) < PAGE:
                     return
         except error as problem:
-            raise Unavailable(f"the database {str(self.path)!r} failed: {problem}") from None
+            raise failed(problem) from None
         finally:
             connection.close()
 
@@ -311,6 +312,24 @@ class SQLiteJournal:
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
+
+
+def failed(problem: Exception) -> Unavailable:
+    """The error for clients, who need not know where the file is."""
+    return Unavailable(f"the database failed: {problem}; try again with the same id")
+
+
+def check_kind(path: Path) -> None:
+    """Raise InvalidParameter if the file is there and is not a SQLite database."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(16)
+    except FileNotFoundError:
+        return
+    except OSError as problem:
+        raise InvalidParameter(f"cannot read the database {str(path)!r}: {problem.strerror}") from None
+    if head not in (b"", b"SQLite format 3\0"):
+        raise InvalidParameter(f"{str(path)!r} is not a SQLite database; expected one, or a name that is not taken yet")
 
 
 def own(path: Path) -> int:
