@@ -223,9 +223,8 @@ def main(arguments: list[str] | None = None) -> int:
         print(json.dumps({"load": table, "restart": restart}))
         return 0
     print("16 connections, 100 arms in 10 cliques, choose and observe; medians")
-    print(
-        f"{'journal':<12} decisions/s  of memory  choose p50    p99  of memory  observe p50    p99  CPU/decision  bytes/decision"
-    )
+    titles = "decisions/s  of memory  choose p50    p99  of memory  observe p50    p99  CPU/decision  bytes/decision"
+    print(f"{'journal':<12} {titles}")
     for kind, row in table.items():
         print(
             f"{kind:<12} {row['decisions_per_second']:11.0f} {row['throughput_to_memory']:9.2f}× "

@@ -217,6 +217,14 @@ def test_no_secret_is_ever_logged(caplog):
     assert secret not in caplog.text
 
 
+def test_refusals_cannot_flood_the_log(caplog):
+    app = make_app()
+    for _ in range(200):
+        send(app, "GET", "/healthz", headers={"Host": "evil.example"})
+    lines = [record for record in caplog.records if record.name == "allworlds.service"]
+    assert 20 <= len(lines) <= 60
+
+
 @pytest.mark.parametrize(
     ("host", "loopback"),
     [("127.0.0.1", True), ("127.9.9.9", True), ("::1", True), ("localhost", True), ("0.0.0.0", False), ("::", False)],

@@ -25,6 +25,7 @@ from allworlds.service.messages import NAME, NewLearner, sentence
 from allworlds.service.openapi import document_bytes
 from allworlds.service.routes import FORMATS, ROUTES, Answer, Request, Route, Stream
 from allworlds.service.security import (
+    Bucket,
     Limits,
     Refused,
     check_host,
@@ -70,6 +71,7 @@ class App:
         self._encode = msgspec.json.Encoder(enc_hook=_plain).encode
         self._decoders = {route.name: msgspec.json.Decoder(route.body) for route in ROUTES if route.body is not None}
         self._in_flight = 0
+        self._refusals, self._unlogged = Bucket(rate=5.0, burst=20.0), 0
         self._downloads = threading.BoundedSemaphore(self.limits.downloads)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -89,7 +91,7 @@ class App:
             status, more = error.status, error.headers
             body = self._encode({"error": error.sentence, "status": status})
             if status in LOGGED and self.engine is not None:
-                LOG.warning("%s %s: %d, %s", scope["method"], shown(scope["path"]), status, error.sentence)
+                self._log_refusal(scope, error)
         except Exception:
             LOG.exception("%s %s failed", scope["method"], shown(scope["path"]))
             status = 500
@@ -100,6 +102,15 @@ class App:
         headers = [*JSON_HEADERS, (b"content-length", b"%d" % len(body)), *more]
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": body})
+
+    def _log_refusal(self, scope: Scope, error: Refused) -> None:
+        """Log a few refusals a second, and count the rest, so that nobody can fill the disk with them."""
+        if self._refusals.take() > 0.0:
+            self._unlogged += 1
+            return
+        more = f" ({self._unlogged:,} more refusals were not logged)" if self._unlogged else ""
+        self._unlogged = 0
+        LOG.warning("%s %s: %d, %s%s", scope["method"], shown(scope["path"]), error.status, error.sentence, more)
 
     async def _handle(self, scope: Scope, receive: Receive) -> Any:
         headers = dict(scope["headers"])
