@@ -223,7 +223,9 @@ def test_tasks_share_an_asynchronous_client(service, client, name, proxy, tmp_pa
             await many.void(decisions[0])
             with pytest.raises(Conflict):
                 await many.observe(decisions[0], outcome(decisions[0]))
-            await many.export(name, tmp_path / "log.jsonl")
+            proxy.faults[:] = ["cut"]
+            cut = await many.export(name, tmp_path / "cut.jsonl")
+            assert cut.read_bytes() == client.export(name, tmp_path / "whole.jsonl").read_bytes()
             assert (await many.evaluate(name))["n_rounds"] == 19
             assert [one.id for one in await many.choose_many(name, ["x", "y"])] == ["x", "y"]
             assert (await many.decision(name, "x"))["status"] == "open"
