@@ -223,3 +223,22 @@ def test_decisions_past_their_deadline_expire_by_themselves(tmp_path: Path) -> N
         time.sleep(0.05)
     assert ask(engine.view("prices"))["events"] == 1200
     store.stop()
+
+
+def test_a_call_that_comes_while_the_engine_stops_is_answered() -> None:
+    engine = Engine(MemoryJournal()).start()
+    ask(engine.create(PRICES))
+    engine.stop()
+    for future in (engine.choose("prices", "one"), engine.create(PRICES), engine.ping()):
+        with pytest.raises(Unavailable, match="stopping"):
+            ask(future)
+
+
+def test_an_engine_is_ready_once_its_journal_answers(tmp_path: Path) -> None:
+    plan = [("SELECT name", "before"), ("SELECT name", "before")]
+    journal = SQLiteJournal(tmp_path / "a.db", lambda path: (Breaking(path, plan), sqlite3.Error))
+    with Engine(journal, expire_every=0.05) as engine:
+        assert engine.ready.wait(60)
+        assert not plan
+        assert ask(engine.views()) == []
+    journal.close()

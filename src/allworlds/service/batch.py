@@ -12,6 +12,7 @@ learners that the batch touched are forgotten and read again.
 from __future__ import annotations
 
 import json
+import logging
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -34,12 +35,14 @@ from allworlds.service.journal import (
     EventRow,
     Journal,
     LearnerRow,
+    Position,
     ServiceError,
     Unavailable,
 )
 from allworlds.service.live import Live, load
 from allworlds.service.rule import Rule, check_text, is_text
 
+LOG = logging.getLogger("allworlds.service")
 Key = tuple[str, str]
 """A learner and the id of a decision."""
 
@@ -138,16 +141,19 @@ class Batch:
         if live is None:
             assert row is not None
             live = self.lives[name] = load(self.journal, row)
-        if position is not None:
-            live.archived_at = position.archived_at
-            try:
-                while live.seq < position.seq:
-                    for event, decision in self.journal.events(name, live.seq, EXPIRE_AT_ONCE):
-                        live.follow(event, decision)
-            except InvalidState:  # what this process had not seen yet was pruned by another
-                found = self.journal.learner(name)
-                assert found is not None
-                live = self.lives[name] = load(self.journal, found)
+        return live if position is None else self._follow(live, position)
+
+    def _follow(self, live: Live, position: Position) -> Live:
+        """Learn what other processes have journalled since."""
+        live.archived_at = position.archived_at
+        try:
+            while live.seq < position.seq:
+                for event, decision in self.journal.events(live.name, live.seq, EXPIRE_AT_ONCE):
+                    live.follow(event, decision)
+        except InvalidState:  # what this process had not seen yet was pruned by another
+            row = self.journal.learner(live.name)
+            assert row is not None
+            live = self.lives[live.name] = load(self.journal, row)
         return live
 
     # --- learners ---------------------------------------------------------------------------------------
@@ -221,7 +227,12 @@ class Batch:
     def do_load(self, call: Call) -> None:
         """Bring all learners into memory."""
         for row in self.journal.learners():
-            self.find(row.name)
+            try:
+                self.find(row.name)
+            except (AllWorldsError, KeyError, ValueError) as error:
+                if isinstance(error, Unavailable):
+                    raise
+                LOG.error("learner %r cannot be read: %s; `allworlds db verify` says more", row.name, error)
 
     def do_recount(self, call: Call) -> None:
         """Count open decisions anew, which other processes may have made."""
@@ -313,7 +324,7 @@ class Batch:
                 self.lives[row.learner].open += 1
         for call, k, live, id, _ in asked:
             if call.answer[k] is None:
-                call.answer[k] = live.answer(self.rows[live.name, id])
+                call.answer[k] = self._answer(live, self.rows[live.name, id])
         for call in calls:
             if call.error is None and call.verb == "choose":
                 (answer,) = call.answer
@@ -323,6 +334,12 @@ class Batch:
                     call.answer = answer
             elif call.error is None:
                 call.answer = [_error_item(each) if isinstance(each, ServiceError) else each for each in call.answer]
+
+    def _answer(self, live: Live, row: DecisionRow) -> dict[str, Any]:
+        """The answer, also of a decision that another process made after a change of the arms just now."""
+        if row.epoch >= len(live.rules):
+            live = self._follow(live, self.journal.position(live.name))
+        return live.answer(row)
 
     def _draw(self, live: Live, id: str, item: Mapping[str, Any]) -> DecisionRow:
         """A new decision."""
@@ -353,7 +370,7 @@ class Batch:
         live, id = self.find(call.name), call.arguments["id"]
         self._read([(call.name, id)])
         row = self._row(call.name, id)
-        return live.answer(row) | {"status": row.status, "segment": row.segment or None}
+        return self._answer(live, row) | {"status": row.status, "segment": row.segment or None}
 
     def _row(self, name: str, id: str) -> DecisionRow:
         row = self.rows.get((name, id))
@@ -478,6 +495,8 @@ def as_service_error(error: AllWorldsError) -> ServiceError | Unavailable:
     """The error as the interface says it; :class:`Unavailable` ends the whole batch."""
     if isinstance(error, Unavailable):
         raise error
+    if isinstance(error, InvalidState):
+        return ServiceError(500, str(error))
     return error if isinstance(error, ServiceError) else ServiceError(422, str(error))
 
 

@@ -10,6 +10,7 @@ they were done, and the same call with the same id is safe. The learners concern
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import queue
 import threading
@@ -71,6 +72,16 @@ class Engine:
             self._queue.put(None)
             self._thread.join()
             self._thread = None
+        self._refuse_rest()
+
+    def _refuse_rest(self) -> None:
+        """Answer calls that nobody will do any more."""
+        with contextlib.suppress(queue.Empty):
+            while True:
+                call = self._queue.get_nowait()
+                if call is not None and call.deliver is not None:
+                    call.error = Unavailable("the service is stopping; try again with the same id")
+                    call.deliver([call])
 
     def __enter__(self) -> Engine:
         return self.start()
@@ -84,11 +95,9 @@ class Engine:
         """Ask for calls; after a batch ``deliver`` is called once, in the engine's thread, with those that are done."""
         for call in calls:
             call.deliver = deliver
-            if self._stopped:
-                call.error = Unavailable("the service is stopping; try again")
-                deliver([call])
-            else:
-                self._queue.put(call)
+            self._queue.put(call)
+        if self._stopped and self._thread is None:
+            self._refuse_rest()
 
     def _ask(self, verb: str, name: str = "", **arguments: Any) -> Future[Any]:
         """Ask for one call; its answer is the result of the future."""
@@ -100,10 +109,10 @@ class Engine:
     def create(self, body: Mapping[str, Any]) -> Future[tuple[dict[str, Any], bool]]:
         """A learner from its creation request: its view, and whether it is new."""
         future: Future[tuple[dict[str, Any], bool]] = Future()
-        if self._stopped:
-            future.set_exception(Unavailable("the service is stopping; try again"))
-        else:
+        try:
             self._makers.submit(self._prepare, dict(body), future)
+        except RuntimeError:  # no work is taken any more
+            future.set_exception(Unavailable("the service is stopping; try again"))
         return future
 
     def _prepare(self, body: dict[str, Any], future: Future[Any]) -> None:
@@ -203,8 +212,7 @@ class Engine:
     # --- the engine's thread ----------------------------------------------------------------------------
 
     def _work(self) -> None:
-        self._run([Call("load")])
-        self.ready.set()
+        self._load()
         due, stop = time.monotonic() + self._every, False
         while not stop:
             calls: list[Call] = []
@@ -219,19 +227,30 @@ class Engine:
             if calls:
                 self._run(calls)
             if time.monotonic() >= due:
+                self._load()
                 self._run([Call("expire"), *([Call("recount")] if self.journal.shared else [])])
                 due = time.monotonic() + self._every
         self._run([Call("save")])
 
+    def _load(self) -> None:
+        """Bring all learners into memory, unless they are; a journal that does not answer is asked again later."""
+        if not self.ready.is_set():
+            call = Call("load")
+            self._run([call])
+            if call.error is None:
+                self.ready.set()
+
     def _run(self, calls: list[Call]) -> None:
         """Run calls as one batch and hand out what came of them."""
         expire = [call for call in calls if call.verb == "expire"]
-        others = [call for call in calls if call.verb != "expire"]
+        if 0 < len(expire) < len(calls):
+            self._run([call for call in calls if call.verb != "expire"])
+            calls = expire
         try:
-            if others:
-                Batch(self.journal, self._lives, self.limits).run(others)
             if expire:
                 self._expire(expire)
+            else:
+                Batch(self.journal, self._lives, self.limits).run(calls)
         except Unavailable as error:
             LOG.warning("%s", error)
             for call in calls:
