@@ -42,7 +42,9 @@ def test_a_decision_is_made_reported_and_shown(run, name):
     assert made["id"] == "order-17"
     assert run("choose", name, "--id", "order-17", "--json") == [made]
     run("observe", name, "order-17", *(f"{arm}=0.25" for arm in made["observes"]))
-    assert "another outcome" in run("observe", name, "order-17", *(f"{arm}=0.5" for arm in made["observes"]), exit_code=2)
+    assert "another outcome" in run(
+        "observe", name, "order-17", *(f"{arm}=0.5" for arm in made["observes"]), exit_code=2
+    )
     (shown,) = run("decision", name, "order-17", "--json")
     assert (shown["status"], shown["arm"]) == ("observed", made["arm"])
 
