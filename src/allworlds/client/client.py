@@ -108,7 +108,7 @@ class Client(Connection):
         graph: Mapping[str, Any] | FeedbackGraph | None = None,
         cover: Iterable[Iterable[str]] | None = None,
         learner: str | None = None,
-        constants: str | Mapping[str, Any] | None = None,
+        constants: str | None = None,
         horizon: int | None = None,
         reward: bool | None = None,
         low: float | None = None,
