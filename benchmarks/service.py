@@ -164,7 +164,8 @@ def measure_restart(folder: Path, n_decisions: int) -> dict[str, float]:
     from allworlds.service.schema import open_journal
 
     url = f"sqlite:///{folder / 'restart.db'}"
-    engine = Engine(open_journal(url))
+    journal = open_journal(url)
+    engine = Engine(journal)
     engine.start()
     engine.create(LEARNER).result()
     begin, memory, batch = time.perf_counter(), [], 500
@@ -179,6 +180,7 @@ def measure_restart(folder: Path, n_decisions: int) -> dict[str, float]:
         memory.append(own_memory())
     filled = time.perf_counter() - begin
     engine.stop()
+    journal.close()
     starts = []
     for _ in range(3):
         server = Server(url)
