@@ -37,7 +37,7 @@ def main(rounds: int = 200) -> None:
 def ask(address: str, rounds: int) -> None:
     """Choose and observe, and say what was chosen how often."""
     counts = dict.fromkeys(LOSSES, 0)
-    with aw.Client(address, retry_for=120.0) as client:
+    with aw.Client(address, retry_for=300.0) as client:
         client.wait_until_ready()  # the first start on a machine compiles
         for number in range(rounds):
             decision = client.choose("models", id=f"request-{number}")

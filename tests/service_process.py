@@ -12,7 +12,7 @@ import pytest
 
 import allworlds as aw
 
-SECONDS = 120.0
+SECONDS = 300.0
 """For a start in which everything is compiled."""
 
 
