@@ -1,4 +1,4 @@
-"""``kill -9`` of serving processes under load, and crashes of PostgreSQL: nothing acknowledged is lost or counted twice.
+"""``kill -9`` of serving processes under load, and crashes of PostgreSQL: nothing acknowledged is lost or done twice.
 
 Four clients decide and report, and repeat what has no answer. Meanwhile a process is killed as soon as it has done some
 work, and started again. At the end the journal holds exactly what the clients were told, and the state is its fold.
@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from nursery import Nursery, free_port
-from postgres_server import PostgresServer
-from retrying_load import NAME, Client, Load
 
 from allworlds.service.journal import OBSERVED, OPEN, VOIDED
 from allworlds.service.maintenance import open_existing, verify
+from nursery import Nursery, free_port
+from postgres_server import PostgresServer
+from retrying_load import NAME, Client, Load
 
 pytest.importorskip("uvicorn", reason="needs the service; try pip install 'allworlds[service]'")
 

@@ -285,6 +285,6 @@ def reload(server: PostgresServer, name: str, value: str) -> None:
 
 
 def test_a_password_is_never_in_a_message() -> None:
-    with pytest.raises(Unavailable) as problem:
+    with pytest.raises(Unavailable, match="is the server running") as problem:
         PostgresJournal("postgresql://me:hush@127.0.0.1:1/none")
     assert "hush" not in str(problem.value)

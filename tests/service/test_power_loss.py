@@ -1,4 +1,4 @@
-"""Power loss: the journal runs on a file system in which only synced bytes survive, and the power fails at every moment.
+"""Power loss: the journal runs on a file system in which only synced bytes survive, and the power fails at any moment.
 
 Photographs of the disk are taken between writes, inside transactions, commits and checkpoints, together with what had
 been acknowledged by then. Each is restored and opened as after a restart.

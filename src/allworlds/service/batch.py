@@ -148,7 +148,10 @@ class Batch:
         live.archived_at = position.archived_at
         try:
             while live.seq < position.seq:
-                for event, decision in self.journal.events(live.name, live.seq, EXPIRE_AT_ONCE):
+                page = self.journal.events(live.name, live.seq, EXPIRE_AT_ONCE)
+                if not page:
+                    raise InvalidState(f"the events of learner {live.name!r} after {live.seq} are gone")
+                for event, decision in page:
                     live.follow(event, decision)
         except InvalidState:  # what this process had not seen yet was pruned by another
             row = self.journal.learner(live.name)

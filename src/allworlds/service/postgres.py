@@ -116,7 +116,7 @@ class PostgresJournal:
         self._guard = threading.RLock()
         self._inside = False
         self._connection: psycopg.Connection[Any] | None = None
-        with self._lost():
+        with self._lost("is the server running, and is the URL right?"):
             self._connection = self._connect()
 
     # -- connection ----------------------------------------------------------------------------------------------------
@@ -138,12 +138,12 @@ class PostgresJournal:
         return connection
 
     @contextmanager
-    def _lost(self) -> Iterator[None]:
+    def _lost(self, advice: str = "ask again with the same id") -> Iterator[None]:
         """Turn what the driver raises into :class:`Unavailable`."""
         try:
             yield
         except self._psycopg.Error as error:
-            raise Unavailable(f"PostgreSQL failed: {_sentence(error)}; ask again with the same id") from error
+            raise Unavailable(f"PostgreSQL failed: {_sentence(error)}; {advice}") from error
 
     def _execute(self, statement: str, parameters: Sequence[object] = ()) -> psycopg.Cursor[Any]:
         """Run one statement; outside a transaction, reading is tried again on a new connection."""
