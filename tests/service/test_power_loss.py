@@ -16,8 +16,11 @@ from typing import NamedTuple
 
 import pytest
 
+from allworlds.service.engine import Engine
 from allworlds.service.journal import DecisionRow, EventRow, LearnerRow
-from allworlds.service.sqlite import SQLiteJournal
+from allworlds.service.maintenance import verify
+from allworlds.service.sqlite import Connect, SQLiteJournal
+from service_stores import PRICES, ask
 
 apsw = pytest.importorskip("apsw", reason="needs apsw; try pip install apsw")
 from lossy_files import LossyFiles, restore  # noqa: E402
@@ -47,13 +50,7 @@ def photographs(folder: Path, synchronous: str, torn: bool) -> Iterator[Disk]:
             photos.append(Disk(photo, learners, decisions, outcomes))
 
     files = LossyFiles(f"lossy{next(NUMBERS)}", on_change)
-
-    def connect(path: str) -> tuple[apsw.Connection, type[Exception]]:
-        connection = apsw.Connection(path, vfs=files.name)
-        connection.execute("PRAGMA wal_autocheckpoint = 20")  # checkpoints are moments, too
-        return connection, apsw.Error
-
-    with closing(SQLiteJournal(folder / "service.db", connect, synchronous=synchronous)) as journal:
+    with closing(SQLiteJournal(folder / "service.db", on(files), synchronous=synchronous)) as journal:
         with journal.transaction():
             journal.add_learner(LearnerRow(NAME, "{}", "{}", b"s" * 32, 1.0))
         learners = 1
@@ -68,6 +65,17 @@ def photographs(folder: Path, synchronous: str, torn: bool) -> Iterator[Disk]:
                 outcomes += 1
         files.on_change = lambda: None
     yield from photos
+
+
+def on(files: LossyFiles) -> Connect:
+    """A factory of connections on this file system."""
+
+    def connect(path: str) -> tuple[apsw.Connection, type[Exception]]:
+        connection = apsw.Connection(path, vfs=files.name)
+        connection.execute("PRAGMA wal_autocheckpoint = 20")  # checkpoints are moments, too
+        return connection, apsw.Error
+
+    return connect
 
 
 def decision(number: int) -> DecisionRow:
@@ -102,3 +110,38 @@ def test_the_file_system_shows_the_loss_of_a_setting_that_syncs_less(tmp_path: P
     photos = photographs(tmp_path, "NORMAL", torn=False)
     losses = [lost(disk, tmp_path / str(number)) for number, disk in enumerate(photos)]
     assert sum(map(bool, losses)) > len(losses) / 2
+
+
+def test_what_an_engine_has_answered_is_there_after_a_power_loss_and_the_state_is_its_fold(tmp_path: Path) -> None:
+    answered: list[tuple[str, str]] = []
+    photos: list[tuple[dict[str, bytes], int]] = []
+    chance = random.Random(7)
+
+    def on_change() -> None:
+        if chance.random() < 0.05:
+            photos.append((files.photograph(random.Random(len(photos))), len(answered)))
+
+    files = LossyFiles(f"lossy{next(NUMBERS)}", on_change)
+    journal = SQLiteJournal(tmp_path / "service.db", on(files))
+    with closing(journal), Engine(journal, snapshot_every=7) as engine:
+        ask(engine.create(PRICES))
+        for step in range(25):
+            ids = [f"{step}-{k}" for k in range(3)]
+            chosen = {id: engine.choose("prices", id) for id in ids}
+            for id, future in chosen.items():
+                future.add_done_callback(lambda _, id=id: answered.append(("open", id)))
+            answers = {id: ask(future) for id, future in chosen.items()}
+            for id in ids[:2]:
+                future = engine.observe("prices", id, dict.fromkeys(answers[id]["observe"], chance.random()))
+                future.add_done_callback(lambda _, id=id: answered.append(("observed", id)))
+        ask(engine.ping())
+        files.on_change = lambda: None
+    assert len(photos) > 10
+    assert len(answered) == 25 * 5
+    for number, (photo, n_answered) in enumerate(photos):
+        restore(photo, tmp_path / str(number))
+        with closing(SQLiteJournal(tmp_path / str(number) / "service.db")) as restored:
+            assert [problem for verdict in verify(restored) for problem in verdict.problems] == []
+            status = {row.id: row.status for row, _ in restored.stream("prices")}
+        for what, id in answered[:n_answered]:
+            assert status[id] in ("observed", what)
