@@ -12,6 +12,8 @@ import pytest
 from hypothesis import settings
 from numba.core import config
 
+from service_process import service  # noqa: F401
+
 # A shell that starts the tests in the background ignores Ctrl-C, and what the tests start would, too.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)

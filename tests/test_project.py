@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import allworlds
-from allworlds.cli import COMMANDS
+from allworlds.cli import COMMANDS, GROUPS
 
 ROOT = Path(__file__).resolve().parent.parent
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -38,6 +38,8 @@ def test_importing_the_package_loads_nothing_heavy():
         ["--help"],
         ["--version"],
         *([command.__name__.replace("_", "-"), "--help"] for command in COMMANDS),
+        *([word, "--help"] for word, _, _ in GROUPS),
+        *([word, one.__name__.strip("_").replace("_", "-"), "--help"] for word, _, group in GROUPS for one in group),
     ],
 )
 def test_help_and_version_load_neither_numpy_nor_numba_nor_matplotlib(arguments):
@@ -95,12 +97,13 @@ def test_the_extra_all_installs_every_optional_part():
     assert extras["all"] == [f"allworlds[{','.join(sorted(parts, key=list(extras).index))}]"]
 
 
-def test_the_readme_names_the_two_commands_and_they_can_be_run():
+def test_the_readme_names_the_three_commands_and_they_can_be_run():
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    for script in ("scripts/race", "scripts/test"):
+    for script in ("scripts/race", "scripts/serve", "scripts/test"):
         assert script in readme
     for script in (
         "scripts/race",
+        "scripts/serve",
         "scripts/test",
         "scripts/check",
         "scripts/docs",
@@ -128,7 +131,7 @@ def test_contributing_shows_the_rooms_as_they_are():
 
 def test_every_script_names_its_group_because_a_sourced_file_without_arguments_sees_those_of_its_caller():
     groups = {*tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["dependency-groups"], "none"}
-    for script in ("race", "test", "check", "docs", "bench"):
+    for script in ("race", "serve", "test", "check", "docs", "bench"):
         (line,) = re.findall(
             r"^source .*_environment.*$", (ROOT / "scripts" / script).read_text(encoding="utf-8"), re.M
         )

@@ -18,6 +18,8 @@ __version__ = "0.1.0"
 _HOMES = {
     "Agent": "agents",
     "AllWorldsError": "foundation.errors",
+    "AsyncClient": "client",
+    "Client": "client",
     "CliqueCover": "covers",
     "Constants": "ftrl",
     "Decision": "agents",
@@ -54,6 +56,7 @@ if TYPE_CHECKING:
     from allworlds import covers, ftrl, graphs, learners, simulation, theory, worlds
     from allworlds.adapters.model_selector import ModelSelector
     from allworlds.agents import Agent, Decision, Fleet, evaluate, export_log, load_log
+    from allworlds.client import AsyncClient, Client
     from allworlds.covers import CliqueCover, clique_cover
     from allworlds.experiments import load_results
     from allworlds.foundation import errors

@@ -27,7 +27,7 @@ from allworlds.agents.reports import ValueRange
 from allworlds.kernels.jit import lean_jit
 from allworlds.kernels.random import STREAM_AGENT, uniform_pair
 from allworlds.learners import Learner
-from allworlds.learners.dispatch import WRITES_DISTRIBUTION, draw, update, write_distribution
+from allworlds.learners.dispatch import WRITES_DISTRIBUTION, draw, learn, update, write_distribution
 
 Draw = Callable[[int], Any]
 Learn = Callable[[Any, NDArray[np.float64]], int]
@@ -70,6 +70,42 @@ def bind(learner: Learner, state: Any, seed: int, allowed: ValueRange) -> tuple[
         room[: values.size] = values
         wrong: int = learn_next(learner.recall(state, ticket), values.size)
         return wrong
+
+    return draw_compiled, learn_compiled
+
+
+DrawGiven = Callable[[float, float], Any]
+LearnGiven = Callable[[Any, NDArray[np.float64], float], float]
+
+
+def bind_given(learner: Learner, state: Any) -> tuple[DrawGiven, LearnGiven]:
+    """Two functions: ``draw(first, second) -> ticket`` from uniforms, and ``learn(ticket, losses, excess) -> excess``.
+
+    Losses are in [0, 1], and ``excess`` is what is held back, or negative: then the learner finds it; see
+    :func:`allworlds.learners.dispatch.learn`.
+    """
+    if config.DISABLE_JIT:
+
+        def draw_in_python(first: float, second: float) -> Any:
+            return learner.draw(state, first, second)
+
+        def learn_in_python(ticket: Any, losses: NDArray[np.float64], excess: float) -> float:
+            return learn(state, learner.recall(state, ticket), losses, excess)
+
+        return draw_in_python, learn_in_python
+
+    held, buffer, number = StateType(numba.typeof(state)), _buffer_of(state), types.float64
+    drawing = _compiled(draw_given, held, numba.typeof(buffer), number, number)
+    ticket, losses = drawing.signature.return_type, numba.typeof(np.empty(1))
+    learning = _compiled(learn_given, held, numba.typeof(buffer), ticket, losses, number)
+    draw_next, learn_next = partial(drawing.entry_point, None, buffer), partial(learning.entry_point, None, buffer)
+
+    def draw_compiled(first: float, second: float) -> Any:
+        return learner.keep(state, draw_next(first, second))
+
+    def learn_compiled(ticket: Any, losses: NDArray[np.float64], excess: float) -> float:
+        held_back: float = learn_next(learner.recall(state, ticket), losses, excess)
+        return held_back
 
     return draw_compiled, learn_compiled
 
@@ -163,6 +199,20 @@ def draw_held(held: Any, buffer: NDArray[np.float64], seed: int, number: int) ->
     """Draw with the uniforms of decision ``number``."""
     first, second = uniform_pair(seed, STREAM_AGENT, number, 0)
     return draw(load_state(held, buffer), first, second)
+
+
+@lean_jit
+def draw_given(held: Any, buffer: NDArray[np.float64], first: float, second: float) -> Any:
+    """Draw with given uniforms."""
+    return draw(load_state(held, buffer), first, second)
+
+
+@lean_jit
+def learn_given(
+    held: Any, buffer: NDArray[np.float64], ticket: Any, losses: NDArray[np.float64], excess: float
+) -> float:
+    """Learn losses in [0, 1], and hold back what is given, or negative: what the learner finds."""
+    return learn(load_state(held, buffer), ticket, losses, excess)
 
 
 @lean_jit

@@ -15,11 +15,14 @@ import typer
 from allworlds import __version__
 from allworlds.cli.agent import agent
 from allworlds.cli.cover import cover
+from allworlds.cli.db import COMMANDS as DB
+from allworlds.cli.decisions import CLIENT
 from allworlds.cli.evaluate import evaluate
 from allworlds.cli.experiments import experiments, report, resume, run, status, verify_results
 from allworlds.cli.listing import figure, graphs, learners, worlds
 from allworlds.cli.race import race
 from allworlds.cli.recommend import recommend
+from allworlds.cli.serve import KEYS, serve
 from allworlds.cli.terminal import error_boundary
 from allworlds.cli.verify import verify
 
@@ -32,10 +35,22 @@ app = typer.Typer(
 )
 COMMANDS = (
     *(race, recommend, cover, run, resume, status, report, verify_results, experiments),
-    *(learners, worlds, graphs, verify, figure, agent, evaluate),
+    *(learners, worlds, graphs, verify, figure, agent, evaluate, serve),
 )
+GROUPS = (
+    ("client", "Talk to a running service: create learners, choose, observe, export, evaluate.", CLIENT),
+    ("db", "The service's database: verify, back up, upgrade, prune.", DB),
+    ("keys", "Keys of the service: who may choose, observe, read and administer.", KEYS),
+)
+"""Commands of two words: the first word, its help, and a function for each second word."""
+
 for command in COMMANDS:
     app.command()(error_boundary()(command))
+for word, about, functions in GROUPS:
+    group = typer.Typer(name=word, help=about, no_args_is_help=True)
+    for function in functions:
+        group.command(function.__name__.strip("_").replace("_", "-"))(error_boundary()(function))
+    app.add_typer(group)
 
 
 def _print_version(asked: bool) -> None:

@@ -73,6 +73,16 @@ def update(state: Any, ticket: Any, losses: NDArray[np.float64]) -> None:
 
 
 @functools.singledispatch
+def learn(state: Any, ticket: Any, losses: NDArray[np.float64], excess: float) -> float:
+    """:func:`update`, holding back ``excess`` of the estimate, or what the learner finds if it is negative; return it.
+
+    A learner that never holds anything back needs no kernel for this.
+    """
+    update(state, ticket, losses)
+    return 0.0
+
+
+@functools.singledispatch
 def resolve(state: Any) -> None:
     """Compute what follows from the saved fields of a state; nothing where all fields are saved."""
 
@@ -142,13 +152,15 @@ def register_kernels(
     bound_kernel: Callable[..., float] | None = None,
     graph_kernel: Callable[..., None] | None = None,
     distribution_kernel: Callable[..., None] | None = None,
+    learn_kernel: Callable[..., float] | None = None,
 ) -> None:
     """Say which kernels belong to a state; ``visibility_getter`` is plain Python and reads ``state.visibility``.
 
     ``resolve_kernel`` computes what a state that was saved does not hold, such as the coming round's distribution.
     ``masses_kernel`` is for learners with cliques, ``bound_kernel`` for those with a bound on their regret so far,
     ``graph_kernel`` for those that compute something from a graph that may change, before they draw,
-    ``distribution_kernel`` for those whose distribution is not a field of the state, so that a log can have it quickly.
+    ``distribution_kernel`` for those whose distribution is not a field of the state, so that a log can have it quickly,
+    ``learn_kernel`` for those that hold back a part of an estimate.
 
     Compiled code called from Python knows a named tuple again by the *name* of its class: two learners whose states
     are both called ``State`` and have fields of the same types would run each other's kernels. So the class is given
@@ -173,6 +185,8 @@ def register_kernels(
     if distribution_kernel is not None:
         kernels[write_distribution] = distribution_kernel
         WRITES_DISTRIBUTION.add(state_class)
+    if learn_kernel is not None:
+        kernels[learn] = learn_kernel
     for stub, kernel in kernels.items():
         stub.register(state_class, kernel)
     if config.DISABLE_JIT:
@@ -189,6 +203,18 @@ def register_kernels(
     @overload(update)
     def _update(state, ticket, losses):  # type: ignore[no-untyped-def]
         return (lambda state, ticket, losses: update_kernel(state, ticket, losses)) if mine(state) else None
+
+    @overload(learn)
+    def _learn(state, ticket, losses, excess):  # type: ignore[no-untyped-def]
+        def update_alone(state, ticket, losses, excess):  # type: ignore[no-untyped-def]
+            update_kernel(state, ticket, losses)
+            return 0.0
+
+        if learn_kernel is None:
+            return update_alone if mine(state) else None
+        return (
+            (lambda state, ticket, losses, excess: learn_kernel(state, ticket, losses, excess)) if mine(state) else None
+        )
 
     @overload(write_clique_masses)
     def _write_clique_masses(state, masses):  # type: ignore[no-untyped-def]

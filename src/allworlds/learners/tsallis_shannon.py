@@ -488,6 +488,15 @@ def _draw_clique(table: NDArray[np.float64], n_cliques: int, uniform: float) -> 
 @lean_jit
 def update(state: State, ticket: Ticket, losses: Floats) -> None:
     """``Lhat_i += (l_i - b) / (q + c)`` on the drawn clique, then the next round's step."""
+    learn(state, ticket, losses, -1.0)
+
+
+@lean_jit
+def learn(state: State, ticket: Ticket, losses: Floats, excess: float) -> float:
+    """:func:`update`, holding back ``excess``, or as much as the deficit limit asks for if it is negative; return it.
+
+    How much that is depends on the solver, which rounds as it likes; with ``excess`` given, what is learnt is a sum.
+    """
     start = state.starts[ticket.clique]
     weight = 1.0 / ((ticket.clique_probability + ticket.damping) * shrinkage(state))
     lowest = math.inf
@@ -501,7 +510,8 @@ def update(state: State, ticket: Ticket, losses: Floats) -> None:
         if state.order[start + j] == ticket.arm:
             incurred = losses[j]
     at = place(ticket.clique)
-    excess = excess_now(state, state.table[at + LOWEST], lowest)
+    if excess < 0.0:
+        excess = excess_now(state, state.table[at + LOWEST], lowest)
     if excess > 0.0:
         lowest = hold_back(
             state.cumulative_losses[start : start + losses.size], losses, ticket.baseline, weight, excess
@@ -516,6 +526,7 @@ def update(state: State, ticket: Ticket, losses: Floats) -> None:
         tick_and_forget(state, incurred)
     read_clique(state, ticket.clique, state.clock[RATE] * state.table[at + RATE_FACTOR] * state.table[at + COOLNESS])
     resolve(state, ticket.clique)
+    return excess
 
 
 @lean_jit
@@ -671,4 +682,5 @@ register_kernels(
     masses_kernel=write_masses,
     bound_kernel=read_bound,
     distribution_kernel=write_distribution,
+    learn_kernel=learn,
 )

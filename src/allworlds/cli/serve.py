@@ -1,0 +1,166 @@
+"""``allworlds serve`` and ``allworlds keys``: the decision service, and who may use it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from allworlds.cli.terminal import AsJson, print_json, print_rows
+
+if TYPE_CHECKING:
+    from allworlds.service.journal import Journal, KeyRow
+
+DATABASE = "sqlite:///allworlds.db"
+Database = Annotated[
+    str,
+    typer.Option(help="sqlite:///FILE, postgresql://… or memory:", envvar="ALLWORLDS_DATABASE", show_envvar=True),
+]
+
+
+def serve(
+    port: Annotated[int, typer.Option(help="Port; 0 takes a free one.", min=0, max=65535)] = 8080,
+    host: Annotated[str, typer.Option(help="Address to listen on; one beyond loopback needs a key.")] = "127.0.0.1",
+    database: Database = DATABASE,
+    create: Annotated[
+        list[Path] | None,
+        typer.Option(help="A learner as JSON, created unless it is there; may be repeated.", show_default=False),
+    ] = None,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(help="Another name of this service, as in its URL; may be repeated.", show_default=False),
+    ] = None,
+    rate: Annotated[float, typer.Option(help="Requests a second of one key.", min=1.0)] = 5000.0,
+    log_requests: Annotated[bool, typer.Option("--log-requests", help="Log every request.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print and log JSON objects, one a line.")] = False,
+) -> None:
+    """Serve decisions over HTTP; every answer is written to the database before it is given."""
+    _needs_service("allworlds serve needs")
+    from allworlds.service.security import Limits
+    from allworlds.service.server import Service, Settings, set_up_logs
+
+    set_up_logs(as_json)
+    limits = Limits(rate=rate, burst=2.0 * rate)
+    settings = Settings(database, host, port, tuple(allow_host or ()), tuple(create or ()), log_requests, limits)
+    service = Service(settings)
+    if as_json:
+        print_json({"event": "serving", "url": service.url, "needs_key": service.needs_key})
+    else:
+        key = " -H 'Authorization: Bearer ID.SECRET'" if service.needs_key else ""
+        typer.echo(f"serving on {service.url}")
+        typer.echo(f"try: curl{key} {service.url}/v1/learners")
+    service.run()
+
+
+def make(
+    scopes: Annotated[
+        str, typer.Option(help="Some of choose, observe, read and admin, with commas; or all.")
+    ] = "choose,observe,read",
+    learner: Annotated[str | None, typer.Option(help="The only learner it is good for.", show_default="all")] = None,
+    label: Annotated[str, typer.Option(help="A note for people.")] = "",
+    database: Database = DATABASE,
+    as_json: AsJson = False,
+) -> None:
+    """Make a key. Its secret is shown once; from the first key on, every request needs one."""
+    _needs_service("keys need")
+    from allworlds.service.keys import SCOPES, make_key
+
+    wanted = SCOPES if scopes == "all" else tuple(scope.strip() for scope in scopes.split(","))
+    journal = _open(database)
+    try:
+        row, text = make_key(wanted, learner, label, journal.now())
+        with journal.transaction():
+            journal.add_key(row)
+    finally:
+        journal.close()
+    _print_new(row, text, as_json)
+
+
+def list_(database: Database = DATABASE, as_json: AsJson = False) -> None:
+    """List all keys, without their secrets."""
+    _needs_service("keys need")
+    journal = _open(database)
+    try:
+        rows = journal.keys()
+    finally:
+        journal.close()
+    if as_json:
+        print_json(*(_facts(row) for row in rows))
+    elif not rows:
+        typer.echo("there are no keys; whoever reaches the loopback address may do everything")
+    else:
+        titles = ("id", "scopes", "learner", "label", "created", "status")
+        print_rows(titles, [[str(_facts(row)[title]) for title in titles] for row in rows], narrow=80)
+
+
+def rotate(
+    id: Annotated[str, typer.Argument(help="The part of a key before the dot.")],
+    keep: Annotated[bool, typer.Option("--keep", help="Leave the old key good, until it is revoked.")] = False,
+    database: Database = DATABASE,
+    as_json: AsJson = False,
+) -> None:
+    """Make a key that may do the same, and revoke the old one."""
+    _needs_service("keys need")
+    from allworlds.service.keys import rotate_key
+
+    journal = _open(database)
+    try:
+        row, text = rotate_key(journal, id, keep=keep)
+    finally:
+        journal.close()
+    _print_new(row, text, as_json)
+
+
+def revoke(
+    id: Annotated[str, typer.Argument(help="The part of a key before the dot.")],
+    database: Database = DATABASE,
+    as_json: AsJson = False,
+) -> None:
+    """Revoke a key; within five seconds no process accepts it."""
+    _needs_service("keys need")
+    from allworlds.service.keys import revoke_key
+
+    journal = _open(database)
+    try:
+        revoke_key(journal, id)
+    finally:
+        journal.close()
+    if as_json:
+        print_json({"id": id, "status": "revoked"})
+    else:
+        typer.echo(f"revoked {id}; within five seconds no process accepts it")
+
+
+KEYS = (make, list_, rotate, revoke)
+
+
+def _needs_service(who_needs: str) -> None:
+    from allworlds.foundation.errors import import_extra
+
+    for module in ("msgspec", "uvicorn"):
+        import_extra(module, "service", who_needs)
+
+
+def _open(database: str) -> Journal:
+    """The journal for its keys alone, beside a process that serves it."""
+    from allworlds.service.schema import open_journal
+
+    return open_journal(database, exclusive=False)
+
+
+def _facts(row: KeyRow) -> dict[str, object]:
+    import datetime
+
+    created = datetime.datetime.fromtimestamp(row.created_at, datetime.UTC).isoformat(timespec="seconds")
+    status = "good" if row.revoked_at is None else "revoked"
+    facts = {"id": row.id, "scopes": row.scopes, "learner": row.learner or "all", "label": row.label}
+    return {**facts, "created": created, "status": status}
+
+
+def _print_new(row: KeyRow, text: str, as_json: bool) -> None:
+    if as_json:
+        print_json({**_facts(row), "key": text})
+    else:
+        typer.echo(text)
+        typer.echo("the secret is not shown again; send the key as Authorization: Bearer ID.SECRET", err=True)

@@ -1,0 +1,343 @@
+"""What the service remembers: rows, the journal that keeps them, and one that keeps them in memory.
+
+The journal is the truth. A decision is a row that is written once and later ended once; every change of a learner is
+an event with a position, ``seq``, which counts from 1 without gaps, in the order of commits. What a learner has learnt
+is a fold of its events (:mod:`allworlds.service.fold`), so nothing else has to be kept.
+
+A journal is used by one thread, except for ``stream`` and ``now``. It checks nothing: the engine does. An error inside
+a ``transaction`` rolls everything back; if it is unknown whether something was written, it is :class:`Unavailable`.
+"""
+# ruff: noqa: D102 - the protocol says what the methods of a journal do
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, NamedTuple, Protocol
+
+from allworlds.foundation.errors import AllWorldsError
+
+Clock = Callable[[], float]
+
+OPEN, OBSERVED, VOIDED, EXPIRED = "open", "observed", "voided", "expired"
+ENDS = {"outcome": OBSERVED, "void": VOIDED, "expire": EXPIRED}
+"""The status of a decision after an event of each kind that ends one."""
+CHANGES = ("add_arm", "retire_arm")
+"""The kinds of events that make the next epoch."""
+
+
+class Unavailable(AllWorldsError):
+    """The journal did not answer, or it is unknown whether something was written; ask again with the same id."""
+
+
+class ServiceError(AllWorldsError):
+    """A request that cannot be granted: an HTTP status and a sentence."""
+
+    def __init__(self, status: int, sentence: str) -> None:
+        super().__init__(sentence)
+        self.status = status
+
+
+class AlreadyThere(AllWorldsError):
+    """There is already a learner of this name; the transaction goes on as if nothing had been asked."""
+
+
+class SchemaTooNew(AllWorldsError):
+    """The database was written by a later version of this package."""
+
+
+class LearnerRow(NamedTuple):
+    """One learner: how it was created, and where its events stand."""
+
+    name: str
+    body: str
+    """Canonical JSON of the creation request: the same body again is the same learner."""
+    rule: str
+    """JSON: the learner with its graph or cover, and how values are reported; see ``service.live.Rule``."""
+    secret: bytes
+    """32 random bytes; the uniforms of a decision follow from them and its id. Never exported, never logged."""
+    created_at: float
+    archived_at: float | None = None
+    seq: int = 0
+    """The position of the last event."""
+    epoch: int = 0
+    """How often the arms changed."""
+
+
+class DecisionRow(NamedTuple):
+    """One decision: the answer, and what the estimate will need."""
+
+    learner: str
+    id: str
+    segment: str
+    epoch: int
+    round: int
+    arm: str
+    ticket: str
+    """JSON list of the fields of the learner's ticket; "" once pruned."""
+    probability: float
+    clique_probability: float | None
+    probabilities: bytes | None
+    """The whole distribution as little-endian doubles, where it is kept."""
+    available: str | None
+    """JSON list of the arms it was drawn among; None for all."""
+    created_at: float
+    deadline: float | None
+    status: str = OPEN
+    seq: int | None = None
+    """The position of the event that ended it."""
+
+
+class EventRow(NamedTuple):
+    """One change of a learner."""
+
+    learner: str
+    seq: int
+    kind: str
+    """outcome, void, expire, add_arm, retire_arm or archive."""
+    at: float
+    decision: str | None = None
+    losses: bytes | None = None
+    """Little-endian doubles as reported (in the learner's own range), in the order of ``observe``."""
+    held_back: float = 0.0
+    """What the learner held back of the estimate of this outcome; it depends on the solver, so it is journalled."""
+    body: str | None = None
+    """JSON: for an outcome, further values that were reported; for a change of the arms, all that the fold needs."""
+
+
+class KeyRow(NamedTuple):
+    """One key: the hash of its secret, and what it may do."""
+
+    id: str
+    hash: bytes
+    scopes: str
+    learner: str | None
+    label: str
+    created_at: float
+    revoked_at: float | None = None
+
+
+class Position(NamedTuple):
+    """Where a learner's events stand."""
+
+    seq: int
+    epoch: int
+    archived_at: float | None
+
+
+class Journal(Protocol):
+    """Where rows are kept: in memory, in SQLite or in PostgreSQL, with the same contract."""
+
+    shared: bool
+    """Whether other processes may write to it at the same time: then the engine follows ``position`` and ``events``."""
+
+    def now(self) -> float:
+        """The time by the database's clock, in seconds since 1970."""
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """All or nothing: committed and synced when it ends, rolled back on an error."""
+
+    def add_learner(self, row: LearnerRow) -> None:
+        """Add a learner; raise :class:`AlreadyThere` if there is one of this name."""
+
+    def learner(self, name: str) -> LearnerRow | None:
+        """The learner of this name."""
+
+    def learners(self) -> list[LearnerRow]:
+        """All learners, by name."""
+
+    def archive(self, name: str, at: float) -> None:
+        """Set when the learner was archived."""
+
+    def lock(self, name: str) -> Position:
+        """Where the learner stands; until the transaction ends nobody else can advance it."""
+
+    def position(self, name: str) -> Position:
+        """Where the learner stands, without waiting for anybody."""
+
+    def advance(self, name: str, n: int, epochs: int = 0) -> int:
+        """Take the next ``n`` positions, and count changes of the arms; return the first position."""
+
+    def add_decisions(self, rows: Sequence[DecisionRow]) -> list[DecisionRow]:
+        """Add open decisions; for each, the row that is there now: its own, or an earlier one of the same id."""
+
+    def decisions(self, learner: str, ids: Iterable[str]) -> dict[str, DecisionRow]:
+        """The decisions of these ids, as far as there are any."""
+
+    def open_count(self, learner: str) -> int:
+        """The number of open decisions."""
+
+    def overdue(self, now: float, limit: int) -> list[DecisionRow]:
+        """Open decisions of all learners whose deadline is before ``now``, by learner, then by deadline."""
+
+    def add_events(self, rows: Sequence[EventRow]) -> None:
+        """Add events, and set ``status`` and ``seq`` of the decisions that they end."""
+
+    def events(self, learner: str, after: int, limit: int) -> list[tuple[EventRow, DecisionRow | None]]:
+        """Events beyond position ``after``, in order, each with its decision."""
+
+    def changes(self, learner: str) -> list[EventRow]:
+        """The events that changed the arms, in order."""
+
+    def snapshot(self, learner: str, base: bool = False) -> tuple[int, bytes] | None:
+        """The last saved state and its position; ``base``: the one that replaces pruned events."""
+
+    def save_snapshot(self, learner: str, seq: int, state: bytes, base: bool = False) -> None:
+        """Save the state at a position, instead of the one before."""
+
+    def stream(self, learner: str) -> Iterator[tuple[DecisionRow, EventRow | None]]:
+        """All decisions in the order in which they were made, each with the event that ended it; from any thread."""
+
+    def keys(self) -> list[KeyRow]:
+        """All keys, revoked ones included, oldest first."""
+
+    def add_key(self, row: KeyRow) -> None:
+        """Add a key."""
+
+    def revoke_key(self, id: str, at: float) -> bool:
+        """Revoke a key; False if there is no such key, or it is revoked already."""
+
+    def close(self) -> None:
+        """Let go of everything."""
+
+
+class MemoryJournal:
+    """A journal for tests and trials: it keeps its word until the process ends."""
+
+    shared = False
+
+    def __init__(self, clock: Clock = time.time) -> None:
+        self._clock = clock
+        self._learners: dict[str, LearnerRow] = {}
+        self._decisions: dict[str, dict[str, DecisionRow]] = {}
+        self._open: dict[tuple[str, str], DecisionRow] = {}
+        self._events: dict[str, list[EventRow]] = {}
+        self._snapshots: dict[tuple[str, bool], tuple[int, bytes]] = {}
+        self._keys: dict[str, KeyRow] = {}
+        self._undo: list[Callable[[], object]] = []
+        self._lock = threading.Lock()
+
+    def now(self) -> float:
+        return self._clock()
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        self._undo.clear()
+        with self._lock:
+            try:
+                yield
+            except BaseException:
+                for undo in reversed(self._undo):
+                    undo()
+                raise
+            finally:
+                self._undo.clear()
+
+    def _set(self, table: dict[Any, Any], key: Any, value: Any) -> None:
+        """Write one entry, so that it can be taken back."""
+        if key in table:
+            self._undo.append(lambda old=table[key]: table.__setitem__(key, old))  # type: ignore[misc]
+        else:
+            self._undo.append(lambda: table.pop(key))
+        table[key] = value
+
+    def add_learner(self, row: LearnerRow) -> None:
+        if row.name in self._learners:
+            raise AlreadyThere(f"there is already a learner {row.name!r}")
+        self._set(self._learners, row.name, row)
+        self._set(self._decisions, row.name, {})
+        self._set(self._events, row.name, [])
+
+    def learner(self, name: str) -> LearnerRow | None:
+        return self._learners.get(name)
+
+    def learners(self) -> list[LearnerRow]:
+        return sorted(self._learners.values())
+
+    def archive(self, name: str, at: float) -> None:
+        self._set(self._learners, name, self._learners[name]._replace(archived_at=at))
+
+    def lock(self, name: str) -> Position:
+        return self.position(name)
+
+    def position(self, name: str) -> Position:
+        row = self._learners[name]
+        return Position(row.seq, row.epoch, row.archived_at)
+
+    def advance(self, name: str, n: int, epochs: int = 0) -> int:
+        row = self._learners[name]
+        self._set(self._learners, name, row._replace(seq=row.seq + n, epoch=row.epoch + epochs))
+        return row.seq + 1
+
+    def add_decisions(self, rows: Sequence[DecisionRow]) -> list[DecisionRow]:
+        stored = []
+        for row in rows:
+            there = self._decisions[row.learner]
+            if row.id not in there:
+                self._set(there, row.id, row)
+                self._set(self._open, row[:2], row)
+            stored.append(there[row.id])
+        return stored
+
+    def decisions(self, learner: str, ids: Iterable[str]) -> dict[str, DecisionRow]:
+        there = self._decisions.get(learner, {})
+        return {id: there[id] for id in ids if id in there}
+
+    def open_count(self, learner: str) -> int:
+        return sum(name == learner for name, _ in self._open)
+
+    def overdue(self, now: float, limit: int) -> list[DecisionRow]:
+        late = [row for row in self._open.values() if row.deadline is not None and row.deadline < now]
+        return sorted(late, key=lambda row: (row.learner, row.deadline))[:limit]
+
+    def add_events(self, rows: Sequence[EventRow]) -> None:
+        for row in rows:
+            events = self._events[row.learner]
+            events.append(row)
+            self._undo.append(events.pop)
+            if row.decision is not None:
+                decision = self._open[row.learner, row.decision]
+                ended = decision._replace(status=ENDS[row.kind], seq=row.seq)
+                self._set(self._decisions[row.learner], row.decision, ended)
+                self._take(self._open, (row.learner, row.decision))
+
+    def _take(self, table: dict[Any, Any], key: Any) -> None:
+        """Delete one entry, so that it can be put back."""
+        value = table.pop(key)
+        self._undo.append(lambda: table.__setitem__(key, value))
+
+    def events(self, learner: str, after: int, limit: int) -> list[tuple[EventRow, DecisionRow | None]]:
+        decisions, rows = self._decisions[learner], self._events[learner][after : after + limit]
+        return [(row, None if row.decision is None else decisions[row.decision]) for row in rows]
+
+    def changes(self, learner: str) -> list[EventRow]:
+        return [row for row in self._events[learner] if row.kind in CHANGES]
+
+    def snapshot(self, learner: str, base: bool = False) -> tuple[int, bytes] | None:
+        return self._snapshots.get((learner, base))
+
+    def save_snapshot(self, learner: str, seq: int, state: bytes, base: bool = False) -> None:
+        self._set(self._snapshots, (learner, base), (seq, state))
+
+    def stream(self, learner: str) -> Iterator[tuple[DecisionRow, EventRow | None]]:
+        with self._lock:
+            rows, events = list(self._decisions[learner].values()), self._events[learner][:]
+        return ((row, None if row.seq is None else events[row.seq - 1]) for row in rows)
+
+    def keys(self) -> list[KeyRow]:
+        return sorted(self._keys.values(), key=lambda key: (key.created_at, key.id))
+
+    def add_key(self, row: KeyRow) -> None:
+        self._set(self._keys, row.id, row)
+
+    def revoke_key(self, id: str, at: float) -> bool:
+        key = self._keys.get(id)
+        if key is None or key.revoked_at is not None:
+            return False
+        self._set(self._keys, id, key._replace(revoked_at=at))
+        return True
+
+    def close(self) -> None:
+        """Nothing to let go of."""

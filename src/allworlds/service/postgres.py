@@ -1,0 +1,367 @@
+"""The journal in PostgreSQL: any number of processes share its learners.
+
+**Positions.** An event's position comes from ``UPDATE learners SET seq = seq + n … RETURNING``, inside the transaction
+that writes the event. The row stays locked until the commit, so positions have no gaps and become visible in their
+order. (Numbers of a sequence do not: a transaction that took 7 can commit after one that took 8, and whoever read up to
+8 in between would never see 7.) Whoever polls ``position`` and reads ``events`` misses nothing.
+
+**Decisions** need no order, only uniqueness: ``INSERT … ON CONFLICT DO NOTHING``, and the loser reads the winner's row.
+
+**Durability.** A server with ``fsync`` or ``synchronous_commit`` off is refused at every connect. If the answer to
+COMMIT is lost, nobody knows whether it happened: that is :class:`Unavailable`, and the caller asks again with the same
+ids.
+
+**Connections.** A broken one is replaced at the next call. A process that freezes or loses its network inside a
+transaction would keep the learner's row locked; the server ends such a session after ``PATIENCE`` seconds.
+"""
+# ruff: noqa: D102 - the protocol says what the methods of a journal do
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from allworlds.foundation.errors import AllWorldsError, import_extra
+from allworlds.service.journal import (
+    ENDS,
+    AlreadyThere,
+    Clock,
+    DecisionRow,
+    EventRow,
+    KeyRow,
+    LearnerRow,
+    Position,
+    Unavailable,
+)
+from allworlds.service.schema import prepare
+
+if TYPE_CHECKING:
+    import psycopg
+
+PATIENCE = 10
+"""Seconds: to connect, to wait for a lock, and until an idle session inside a transaction is ended."""
+CONNECT = {
+    "application_name": "allworlds",
+    "connect_timeout": PATIENCE,
+    "keepalives_idle": PATIENCE,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 2000 * PATIENCE,
+}
+SESSION = {
+    "search_path": "allworlds",
+    "lock_timeout": f"{PATIENCE}s",
+    "idle_in_transaction_session_timeout": f"{PATIENCE}s",
+    "tcp_keepalives_idle": f"{PATIENCE}",
+    "default_transaction_isolation": "read committed",  # so that the loser of a conflict sees the winner's row
+}
+PAGE = 1000
+"""Rows that ``stream`` fetches at a time."""
+BATCH = 4096
+"""Numbers that one statement may give to new decisions; the step of the sequence ``decision_numbers``."""
+
+LEARNER, DECISION, EVENT, KEY = (", ".join(row._fields) for row in (LearnerRow, DecisionRow, EventRow, KeyRow))
+POSITION = "SELECT seq, epoch, archived_at FROM learners WHERE name = %s"
+
+
+def _arrays(types: str) -> str:
+    """Parameters that are arrays: a batch of rows travels as one array a column."""
+    return ", ".join(f"%s::{kind}[]" for kind in types.split())
+
+
+def _of(table: str, row: type[Any]) -> str:
+    return ", ".join(f"{table}.{name}" for name in row._fields)
+
+
+INSERT_DECISIONS = f"""WITH step AS MATERIALIZED (SELECT nextval('decision_numbers') AS first)
+    INSERT INTO decisions (number, {DECISION}) SELECT step.first + new.i, {_of("new", DecisionRow)}
+    FROM step, unnest({_arrays("int8 text text text int8 int8 text text float8 float8 bytea text")},
+        {_arrays("float8 float8 text int8")}) AS new (i, {DECISION})
+    ON CONFLICT (learner, id) DO NOTHING RETURNING learner, id"""
+INSERT_EVENTS = f"""INSERT INTO events ({EVENT})
+    SELECT * FROM unnest({_arrays("text int8 text float8 text bytea float8 text")})"""
+END_DECISIONS = f"""UPDATE decisions SET status = new.status, seq = new.seq
+    FROM unnest({_arrays("text text text int8")}) AS new (learner, id, status, seq)
+    WHERE decisions.learner = new.learner AND decisions.id = new.id AND decisions.status = 'open'"""
+WITH_DECISION = f"""SELECT {_of("e", EventRow)}, {_of("d", DecisionRow)}
+    FROM events e LEFT JOIN decisions d ON d.learner = e.learner AND d.id = e.decision"""
+STREAM = f"""SELECT {_of("d", DecisionRow)}, {_of("e", EventRow)}
+    FROM decisions d LEFT JOIN events e ON e.learner = d.learner AND e.seq = d.seq
+    WHERE d.learner = %s ORDER BY d.number"""
+
+
+class UnsafeServer(AllWorldsError):
+    """A PostgreSQL server whose settings allow it to lose what it has acknowledged."""
+
+
+class PostgresJournal:
+    """The journal at ``url``.
+
+    Parameters
+    ----------
+    clock:
+        The time in seconds since 1970; by default that of the database.
+    upgrade:
+        Whether to bring an older database up to date: see :mod:`allworlds.service.schema`.
+    """
+
+    shared = True
+
+    def __init__(self, url: str, *, clock: Clock | None = None, upgrade: bool = False) -> None:
+        self._psycopg = import_extra("psycopg", "postgres", "a database in PostgreSQL needs")
+        self._url, self._clock, self._upgrade = url, clock, upgrade
+        self._guard = threading.RLock()
+        self._inside = False
+        self._connection: psycopg.Connection[Any] | None = None
+        with self._lost("is the server running, and is the URL right?"):
+            self._connection = self._connect()
+
+    # -- connection ----------------------------------------------------------------------------------------------------
+
+    def _connect(self) -> psycopg.Connection[Any]:
+        """A new connection to a server that keeps its word, with our tables in it."""
+        connection: psycopg.Connection[Any] = self._psycopg.connect(self._url, autocommit=True, **CONNECT)
+        try:
+            check_settings(connection)
+            for name, value in SESSION.items():
+                connection.execute("SELECT set_config(%s, %s, false)", (name, value))
+            if connection.execute("SELECT to_regnamespace('allworlds')").fetchone() == (None,):
+                with contextlib.suppress(self._psycopg.errors.UniqueViolation, self._psycopg.errors.DuplicateSchema):
+                    connection.execute("CREATE SCHEMA allworlds")
+            prepare(connection.execute, "postgresql", upgrade=self._upgrade)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    @contextmanager
+    def _lost(self, advice: str = "ask again with the same id") -> Iterator[None]:
+        """Turn what the driver raises into :class:`Unavailable`."""
+        try:
+            yield
+        except self._psycopg.Error as error:
+            raise Unavailable(f"PostgreSQL failed: {_sentence(error)}; {advice}") from error
+
+    def _execute(self, statement: str, parameters: Sequence[object] = ()) -> psycopg.Cursor[Any]:
+        """Run one statement; outside a transaction, reading is tried again on a new connection."""
+        with self._guard, self._lost():
+            if not self._inside and (self._connection is None or self._connection.closed):
+                self._connection = self._connect()
+            assert self._connection is not None
+            try:
+                return self._connection.execute(statement, parameters)
+            except self._psycopg.OperationalError:
+                if self._inside or not self._connection.closed or not statement.startswith(("SELECT", "BEGIN")):
+                    raise
+                self._connection = self._connect()  # the server was restarted since the last call
+                return self._connection.execute(statement, parameters)
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        with self._guard:
+            self._execute("BEGIN")
+            self._inside = True
+            try:
+                yield
+                self._commit()
+            except BaseException:
+                self._roll_back()
+                raise
+            finally:
+                self._inside = False
+
+    def _commit(self) -> None:
+        done = self._execute("COMMIT").statusmessage
+        if done != "COMMIT":  # an error in the transaction was swallowed
+            raise Unavailable(f"PostgreSQL answered COMMIT with {done}; ask again with the same id")
+
+    def _roll_back(self) -> None:
+        """Leave the transaction; a connection that cannot is dropped, and then the server rolls back."""
+        assert self._connection is not None
+        try:
+            self._connection.execute("ROLLBACK")
+        except self._psycopg.Error:
+            self._connection.close()
+
+    def close(self) -> None:
+        with self._guard:
+            if self._connection is not None:
+                self._connection.close()
+
+    def now(self) -> float:
+        if self._clock is not None:
+            return self._clock()
+        return float(self._one("SELECT extract(epoch FROM clock_timestamp())::float8")[0])
+
+    # -- learners ------------------------------------------------------------------------------------------------------
+
+    def add_learner(self, row: LearnerRow) -> None:
+        values = ", ".join(["%s"] * len(row))
+        statement = f"INSERT INTO learners ({LEARNER}) VALUES ({values}) ON CONFLICT (name) DO NOTHING"
+        if not self._execute(statement, row).rowcount:
+            raise AlreadyThere(f"there is already a learner {row.name!r}")
+
+    def learner(self, name: str) -> LearnerRow | None:
+        row = self._execute(f"SELECT {LEARNER} FROM learners WHERE name = %s", (name,)).fetchone()
+        return row and LearnerRow._make(row)
+
+    def learners(self) -> list[LearnerRow]:
+        rows = self._execute(f'SELECT {LEARNER} FROM learners ORDER BY name COLLATE "C"')
+        return [LearnerRow._make(row) for row in rows]
+
+    def archive(self, name: str, at: float) -> None:
+        self._execute("UPDATE learners SET archived_at = %s WHERE name = %s", (at, name))
+
+    def lock(self, name: str) -> Position:
+        return Position._make(self._one(f"{POSITION} FOR NO KEY UPDATE", (name,)))
+
+    def position(self, name: str) -> Position:
+        return Position._make(self._one(POSITION, (name,)))
+
+    def advance(self, name: str, n: int, epochs: int = 0) -> int:
+        statement = "UPDATE learners SET seq = seq + %s, epoch = epoch + %s WHERE name = %s RETURNING seq"
+        return int(self._one(statement, (n, epochs, name))[0]) - n + 1
+
+    def _one(self, statement: str, parameters: Sequence[object] = ()) -> tuple[Any, ...]:
+        row: tuple[Any, ...] | None = self._execute(statement, parameters).fetchone()
+        if row is None:
+            raise KeyError(*parameters[-1:])
+        return row
+
+    # -- decisions -----------------------------------------------------------------------------------------------------
+
+    def add_decisions(self, rows: Sequence[DecisionRow]) -> list[DecisionRow]:
+        stored: dict[tuple[str, str], DecisionRow] = {}
+        for first in range(0, len(rows), BATCH):
+            batch = list(enumerate(rows[first : first + BATCH]))
+            # in one order, so that two processes that insert the same ids cannot wait for each other
+            batch.sort(key=lambda new: (new[1].learner, new[1].id, -new[0]))
+            part = {(row.learner, row.id): (i, row) for i, row in batch}
+            columns = [[i for i, _ in part.values()], *_columns([row for _, row in part.values()])]
+            added = {tuple(key) for key in self._execute(INSERT_DECISIONS, columns)}
+            stored |= {key: row for key, (_, row) in part.items() if key in added}
+            for learner in {learner for learner, _ in part.keys() - added}:
+                lost = [id for name, id in part.keys() - added if name == learner]
+                stored |= {(learner, id): row for id, row in self.decisions(learner, lost).items()}
+        return [stored[row.learner, row.id] for row in rows]
+
+    def decisions(self, learner: str, ids: Iterable[str]) -> dict[str, DecisionRow]:
+        statement = f"SELECT {DECISION} FROM decisions WHERE learner = %s AND id = ANY(%s)"
+        rows = map(DecisionRow._make, self._execute(statement, (learner, list(ids))))
+        return {row.id: row for row in rows}
+
+    def open_count(self, learner: str) -> int:
+        statement = "SELECT count(*) FROM decisions WHERE learner = %s AND status = 'open'"
+        return int(self._one(statement, (learner,))[0])
+
+    def overdue(self, now: float, limit: int) -> list[DecisionRow]:
+        statement = f"""SELECT {DECISION} FROM decisions
+            WHERE status = 'open' AND deadline IS NOT NULL AND deadline < %s ORDER BY deadline LIMIT %s"""
+        rows = [DecisionRow._make(row) for row in self._execute(statement, (now, limit))]
+        return sorted(rows, key=lambda row: (row.learner, row.deadline, row.id))
+
+    # -- events --------------------------------------------------------------------------------------------------------
+
+    def add_events(self, rows: Sequence[EventRow]) -> None:
+        self._execute(INSERT_EVENTS, _columns(rows))
+        ended = [(row.learner, row.decision, ENDS[row.kind], row.seq) for row in rows if row.decision is not None]
+        if ended and self._execute(END_DECISIONS, _columns(ended)).rowcount != len(ended):
+            raise Unavailable("a decision had ended already when its event was written; nothing was written")
+
+    def events(self, learner: str, after: int, limit: int) -> list[tuple[EventRow, DecisionRow | None]]:
+        statement = f"{WITH_DECISION} WHERE e.learner = %s AND e.seq > %s ORDER BY e.seq LIMIT %s"
+        return [_pair(row) for row in self._execute(statement, (learner, after, limit))]
+
+    def changes(self, learner: str) -> list[EventRow]:
+        statement = f"""SELECT {EVENT} FROM events
+            WHERE learner = %s AND kind IN ('add_arm', 'retire_arm') ORDER BY seq"""
+        return [EventRow._make(row) for row in self._execute(statement, (learner,))]
+
+    @contextmanager
+    def view(self) -> Iterator[psycopg.Connection[Any]]:
+        """A connection that sees the database as it is now, however long it reads; from any thread."""
+        with self._lost(), contextlib.closing(self._connect()) as connection:
+            connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            connection.execute("SELECT set_config('idle_in_transaction_session_timeout', '0', true)")
+            yield connection
+
+    def stream(self, learner: str) -> Iterator[tuple[DecisionRow, EventRow | None]]:
+        with self.view() as connection, connection.cursor(name="stream") as cursor:
+            cursor.itersize = PAGE  # the rest waits on the server
+            for row in cursor.execute(STREAM, (learner,)):
+                decision, event = row[: len(DecisionRow._fields)], row[len(DecisionRow._fields) :]
+                yield DecisionRow._make(decision), None if event[0] is None else EventRow._make(event)
+
+    def forget(self, learner: str, seq: int) -> int:
+        ended = "DELETE FROM events WHERE learner = %s AND seq <= %s AND kind IN ('outcome', 'void', 'expire')"
+        emptied = """UPDATE decisions SET ticket = '', probabilities = NULL
+            WHERE learner = %s AND seq <= %s AND ticket <> ''"""
+        self._execute(emptied, (learner, seq))
+        return self._execute(ended, (learner, seq)).rowcount
+
+    def fill(self, table: str, columns: Sequence[str], rows: Iterable[tuple[Any, ...]]) -> int:
+        """Write rows into an empty table, as a backup is read back, inside a transaction; return their number."""
+        assert self._connection is not None
+        count = 0
+        with self._lost(), self._connection.cursor() as cursor:
+            with cursor.copy(f"COPY {table} ({', '.join(columns)}) FROM STDIN") as copy:
+                for count, row in enumerate(rows, 1):  # noqa: B007 - it is returned
+                    copy.write_row(row)
+            if table == "decisions":
+                cursor.execute(f"SELECT setval('decision_numbers', (SELECT max(number) + {BATCH} FROM decisions))")
+        return count
+
+    # -- snapshots and keys --------------------------------------------------------------------------------------------
+
+    def snapshot(self, learner: str, base: bool = False) -> tuple[int, bytes] | None:
+        statement = "SELECT seq, state FROM snapshots WHERE learner = %s AND base = %s"
+        row: tuple[int, bytes] | None = self._execute(statement, (learner, int(base))).fetchone()
+        return row
+
+    def save_snapshot(self, learner: str, seq: int, state: bytes, base: bool = False) -> None:
+        statement = """INSERT INTO snapshots (learner, base, seq, state) VALUES (%s, %s, %s, %s)
+            ON CONFLICT (learner, base) DO UPDATE SET seq = excluded.seq, state = excluded.state
+            WHERE excluded.seq >= snapshots.seq"""
+        self._execute(statement, (learner, int(base), seq, state))
+
+    def keys(self) -> list[KeyRow]:
+        return [KeyRow._make(row) for row in self._execute(f"SELECT {KEY} FROM keys ORDER BY created_at, id")]
+
+    def add_key(self, row: KeyRow) -> None:
+        self._execute(f"INSERT INTO keys ({KEY}) VALUES ({', '.join(['%s'] * len(row))})", row)
+
+    def revoke_key(self, id: str, at: float) -> bool:
+        statement = "UPDATE keys SET revoked_at = %s WHERE id = %s AND revoked_at IS NULL"
+        return self._execute(statement, (at, id)).rowcount == 1
+
+
+def check_settings(connection: psycopg.Connection[Any]) -> None:
+    """Raise :class:`UnsafeServer` if the server may forget what it has acknowledged."""
+    for name in ("fsync", "synchronous_commit"):
+        (value,) = connection.execute("SELECT current_setting(%s)", (name,)).fetchone() or ("off",)
+        if value == "off":
+            raise UnsafeServer(
+                f"PostgreSQL's setting {name} is off; expected on, because a power loss may otherwise undo what was "
+                f"acknowledged; try `ALTER SYSTEM SET {name} = on` and `SELECT pg_reload_conf()`"
+            )
+        if name == "synchronous_commit":  # for this session, whatever a reload of the configuration says
+            connection.execute("SELECT set_config(%s, %s, false)", (name, value))
+
+
+def _columns(rows: Sequence[tuple[Any, ...]]) -> list[list[Any]]:
+    """The rows as one list a column."""
+    return [list(column) for column in zip(*rows, strict=True)]
+
+
+def _pair(row: tuple[Any, ...]) -> tuple[EventRow, DecisionRow | None]:
+    event, decision = row[: len(EventRow._fields)], row[len(EventRow._fields) :]
+    return EventRow._make(event), None if decision[0] is None else DecisionRow._make(decision)
+
+
+def _sentence(error: Exception) -> str:
+    """The first line of the driver's message; it never holds the password."""
+    lines = str(error).strip().splitlines()
+    return lines[0].rstrip(".") if lines else type(error).__name__

@@ -1,0 +1,339 @@
+"""A process that serves: it binds first, compiles in the background, and stops without losing anything.
+
+``/healthz`` answers as soon as the socket is bound; the engine is loaded by a thread meanwhile, because kernels are
+compiled on the first start on a machine, which takes about a minute. Until then ``/readyz`` and ``/v1`` answer 503.
+
+On SIGTERM and Ctrl-C no new connections are accepted, requests in flight are answered, then the engine writes what
+waits and the journal is closed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from allworlds.foundation.errors import AllWorldsError, InvalidParameter
+from allworlds.service.app import LOG, App
+from allworlds.service.journal import Journal, MemoryJournal
+from allworlds.service.keys import REFRESH, KeyRing
+from allworlds.service.schema import open_journal
+from allworlds.service.security import Limits, allowed_hosts, is_loopback
+
+PATIENCE = 3.0
+"""Seconds after which it says that it compiles."""
+GRACE = 10
+"""Seconds for requests in flight when it stops."""
+EXAMPLE = {"name": "warm-up", "arms": ["a", "b", "c"], "graph": {"cliques": [["a", "b"], ["c"]]}}
+LEARNERS = ("tsallis-shannon", "exp3", "exp3-ix")
+"""Those whose kernels are compiled before the service is ready."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Where to serve, and what."""
+
+    database: str = "sqlite:///allworlds.db"
+    host: str = "127.0.0.1"
+    port: int = 8080
+    allow_hosts: tuple[str, ...] = ()
+    create: tuple[Path, ...] = ()
+    """Files with bodies of learners, which are created at the start unless they are there."""
+    log_requests: bool = False
+    limits: Limits = field(default_factory=Limits)
+
+
+class Service:
+    """One serving process."""
+
+    def __init__(self, settings: Settings, journal: Journal | None = None) -> None:
+        self.settings = settings
+        self._failure: Exception | None = None
+        self._bodies = [_read_body(path) for path in settings.create]
+        self.journal = open_journal(settings.database) if journal is None else journal
+        try:
+            open_to_others = not is_loopback(settings.host)
+            keys = KeyRing(settings.limits, required=open_to_others)
+            rows = self.journal.keys()
+            if open_to_others and all(row.revoked_at is not None for row in rows):
+                raise InvalidParameter(
+                    f"host is {settings.host!r}, which other machines can reach, and there is no key; expected at "
+                    "least one; try allworlds keys make, or the host 127.0.0.1"
+                )
+            keys.replace(rows)
+            self._socket = _bind(settings.host, settings.port)
+        except BaseException:
+            self.journal.close()
+            raise
+        hosts = allowed_hosts(settings.host, settings.allow_hosts)
+        self.app = App(hosts, keys, settings.limits, log_all=settings.log_requests)
+        self.needs_key = keys.required
+        limits = settings.limits
+        config = uvicorn.Config(
+            self.app, http=_guarded(limits), ws="none", lifespan="off", log_config=None, access_log=False,
+            proxy_headers=False, server_header=False, timeout_graceful_shutdown=GRACE, timeout_keep_alive=75,
+            limit_concurrency=limits.connections,
+        )  # fmt: skip
+        self._server = _Server(config)
+        self._engine: Any = None
+        self._stopping = threading.Event()
+
+    @property
+    def url(self) -> str:
+        """Where it listens."""
+        host, port = self._socket.getsockname()[:2]
+        return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+    def run(self) -> None:
+        """Serve until a signal comes; raise what stopped it otherwise."""
+        with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+            runner.run(self._run())
+        if self._failure is not None:
+            raise self._failure
+
+    def stop(self) -> None:
+        """Stop as a signal would, from any thread."""
+        self._server.should_exit = True
+
+    async def _run(self) -> None:
+        starter = threading.Thread(target=self._start_engine, name="starter", daemon=True)
+        starter.start()
+        reader = asyncio.create_task(self._read_keys())
+        try:
+            await self._server.serve(sockets=[self._socket])
+        finally:
+            self._stopping.set()
+            reader.cancel()
+            if self._engine is not None:
+                await asyncio.to_thread(self._engine.stop)
+            if self._engine is not None or not starter.is_alive():
+                self.journal.close()
+            LOG.info("stopped")
+
+    def _start_engine(self) -> None:
+        """Load, compile, replay; then the application may decide."""
+        begin = time.monotonic()
+        patience = threading.Timer(PATIENCE, self._say_compiling)
+        patience.daemon = True
+        patience.start()
+        try:
+            self.app.state = "compiling"
+            from allworlds.service.engine import Engine
+
+            warm_up(LEARNERS)
+            if self._stopping.is_set():
+                return
+            self.app.state = "reading the journal"
+            engine = self._engine = Engine(self.journal)
+            engine.start()
+            engine.ready.wait()
+            for body in self._bodies:
+                engine.create(body).result()
+            self.app.keys.replace(engine.keys().result())
+            self.app.engine = engine
+            LOG.info("ready after %.1f s", time.monotonic() - begin)
+        except AllWorldsError as error:
+            self._failure = error
+            self.stop()
+        except Exception as error:
+            LOG.exception("the engine did not start")
+            self._failure = error
+            self.stop()
+        finally:
+            patience.cancel()
+
+    def _say_compiling(self) -> None:
+        LOG.info("%s; the first start on a machine takes about a minute", self.app.state)
+
+    async def _read_keys(self) -> None:
+        """Read the keys again and again, so that a revoked one stops working."""
+        while True:
+            await asyncio.sleep(REFRESH)
+            if self.app.engine is not None:
+                try:
+                    rows = await asyncio.wrap_future(self.app.engine.keys())
+                    self.app.keys.replace(rows)
+                except AllWorldsError as error:
+                    LOG.warning("the keys cannot be read: %s", error)
+
+
+def warm_up(learners: tuple[str, ...]) -> None:
+    """Compile the kernels of a decision and its outcome, or find them on disk."""
+    from allworlds.service.engine import Engine
+
+    engine = Engine(MemoryJournal())
+    engine.start()
+    try:
+        for learner in learners:
+            name = f"warm-up-{learner}"
+            engine.create({**EXAMPLE, "name": name, "learner": learner}).result()
+            for _ in range(2):
+                decision = engine.choose(name).result()
+                engine.observe(name, decision["id"], dict.fromkeys(decision["observe"], 0.5)).result()
+    finally:
+        engine.stop()
+
+
+def _read_body(path: Path) -> Any:
+    import msgspec
+
+    from allworlds.service.messages import NewLearner, sentence
+
+    try:
+        return msgspec.to_builtins(msgspec.json.decode(path.read_bytes(), type=NewLearner))
+    except OSError as error:
+        raise InvalidParameter(f"{path} cannot be read: {error.strerror}; expected a learner as JSON") from None
+    except msgspec.ValidationError as error:
+        raise InvalidParameter(f"{path} is not a learner: {sentence(error)}") from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise InvalidParameter(f"{path} is not JSON: {error}") from None
+
+
+def _bind(host: str, port: int) -> socket.socket:
+    """A socket that listens, so that clients queue from now on."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        made = socket.socket(family, kind, protocol)
+    except (OSError, UnicodeError, OverflowError) as error:
+        raise InvalidParameter(
+            f"host is {host!r} and port {port}; expected an address of this machine: {error}"
+        ) from None
+    try:
+        if os.name == "posix":
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind(address)
+        made.listen(2048)
+    except OSError as error:
+        made.close()
+        raise InvalidParameter(
+            f"cannot listen on {host} port {port}: {error.strerror}; try another --port, or 0 for a free one"
+        ) from None
+    return made
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    try:
+        import uvloop
+    except ImportError:  # there is none for Windows
+        return None
+    factory: Callable[[], asyncio.AbstractEventLoop] = uvloop.new_event_loop
+    return factory
+
+
+class _Server(uvicorn.Server):
+    """A server that ends with exit code 0 after a signal; uvicorn's raises the signal again."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        handlers = {name: signal.signal(name, self.handle_exit) for name in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for name, handler in handlers.items():
+                signal.signal(name, handler)
+
+
+def _guarded(limits: Limits) -> type[asyncio.Protocol]:
+    """uvicorn's protocol, with limits on the size of a request's head and the time it takes to arrive."""
+
+    too_large = f"the headers have more than {limits.head_bytes:,} bytes; send less"
+
+    class Guarded(HttpToolsProtocol):  # type: ignore[misc,unused-ignore]
+        _in_head = False
+        _head_size = 0
+        _arrived = 0
+        _timer: asyncio.TimerHandle | None = None
+
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(transport)
+            self._timer = self.loop.call_later(limits.head_seconds, self._too_slow)
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            self._disarm()
+            super().connection_lost(exc)
+
+        def on_message_begin(self) -> None:
+            self._in_head, self._head_size = True, 0
+            super().on_message_begin()
+
+        def on_headers_complete(self) -> None:
+            self._in_head = False
+            if self._arrived > limits.head_bytes:  # a large piece: is it the head that is large?
+                size = len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
+                if size > limits.head_bytes:
+                    self._refuse(431, too_large)
+                    raise ValueError(too_large)  # ends the parser
+            super().on_headers_complete()
+
+        def data_received(self, data: bytes) -> None:
+            self._arrived = len(data)
+            super().data_received(data)
+            if not self._in_head:
+                self._disarm()
+                return
+            self._head_size += len(data)
+            if self._head_size > limits.head_bytes:
+                self._refuse(431, too_large)
+            elif self._timer is None:
+                self._timer = self.loop.call_later(limits.head_seconds, self._too_slow)
+
+        def _disarm(self) -> None:
+            if self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
+
+        def _too_slow(self) -> None:
+            self._timer = None
+            self._refuse(408, f"no request arrived within {limits.head_seconds:g} s")
+
+        def send_400_response(self, msg: str) -> None:
+            self._refuse(400, "the request is not HTTP")
+
+        def _refuse(self, status: int, sentence: str) -> None:
+            if self.transport.is_closing():
+                return
+            body = json.dumps({"error": sentence, "status": status}).encode()
+            head = f"HTTP/1.1 {status} Refused\r\ncontent-type: application/json\r\nconnection: close\r\n"
+            self.transport.write(head.encode() + b"content-length: %d\r\n\r\n" % len(body) + body)
+            self.transport.close()
+
+    return Guarded
+
+
+class JsonLines(logging.Formatter):
+    """Log lines for machines."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """One JSON object."""
+        line = {"time": record.created, "level": record.levelname.lower(), "message": record.getMessage()}
+        if record.exc_info:
+            line["traceback"] = self.formatException(record.exc_info)
+        return json.dumps(line)
+
+
+def set_up_logs(as_json: bool) -> None:
+    """Send the service's log to stderr; keys, secrets and bodies are never in it."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonLines() if as_json else logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    for name, level in (("allworlds.service", logging.INFO), ("uvicorn.error", logging.ERROR)):
+        logger = logging.getLogger(name)
+        logger.handlers, logger.propagate = [handler], False
+        logger.setLevel(level)
+    logging.getLogger("uvicorn.access").propagate = False  # App logs requests, if that is wanted

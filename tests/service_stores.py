@@ -1,0 +1,114 @@
+"""Stores for tests of the service: journals of every kind, which can be opened again, and a clock that moves."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from allworlds.service.engine import Engine
+from allworlds.service.fold import Fold, to_bytes
+from allworlds.service.journal import Journal, MemoryJournal, ServiceError
+from allworlds.service.rule import Rule
+from allworlds.service.sqlite import SQLiteJournal
+
+PRICES: dict[str, Any] = {
+    "name": "prices",
+    "arms": ["a", "b", "c", "d"],
+    "graph": {"edges": [["a", "b"], ["b", "c"]]},
+    "cover": [["a", "b"], ["c"], ["d"]],
+}
+
+
+@dataclass
+class Clock:
+    """The time, which only a test moves."""
+
+    now: float = 1_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@dataclass
+class Store:
+    """A place for a journal: opening it again is what a restart does."""
+
+    make: Callable[[Clock], Journal]
+    clock: Clock = field(default_factory=Clock)
+    journals: list[Journal] = field(default_factory=list)
+    engines: list[Engine] = field(default_factory=list)
+
+    def open(self) -> Journal:
+        self.journals.append(self.make(self.clock))
+        return self.journals[-1]
+
+    def start(self, **settings: Any) -> Engine:
+        """An engine on the journal, which looks for overdue decisions only when it is told to."""
+        self.engines.append(Engine(self.open(), **{"expire_every": 1e6} | settings).start())
+        return self.engines[-1]
+
+    def stop(self) -> None:
+        for engine in self.engines:
+            engine.stop()
+        for journal in self.journals:
+            journal.close()
+        self.engines.clear()
+        self.journals.clear()
+
+    def restart(self, **settings: Any) -> Engine:
+        self.stop()
+        return self.start(**settings)
+
+
+KINDS = ("memory", "sqlite", "postgresql")
+
+
+def make_store(kind: str, folder: Path, request: pytest.FixtureRequest) -> Store:
+    if kind == "memory":
+        kept: list[Journal] = []
+
+        def same(clock: Clock) -> Journal:
+            kept[:] = kept or [MemoryJournal(clock)]
+            return kept[0]
+
+        return Store(same)
+    if kind == "sqlite":
+        return Store(lambda clock: SQLiteJournal(folder / "journal.db", clock=clock))
+    from allworlds.service.postgres import PostgresJournal
+
+    url = request.getfixturevalue("postgres").new_database()
+    return Store(lambda clock: PostgresJournal(url, clock=clock))
+
+
+def ask(future: Any) -> Any:
+    """What a verb answers, or the error it raises."""
+    return future.result(timeout=120)
+
+
+def status(future: Any) -> int:
+    """The status that a verb answers with."""
+    try:
+        future.result(timeout=120)
+    except ServiceError as error:
+        return error.status
+    return 200
+
+
+def replay(journal: Journal, name: str) -> Fold:
+    """All events from the first, without snapshots."""
+    row = journal.learner(name)
+    assert row is not None
+    texts = [row.rule, *(json.loads(event.body or "")["rule"] for event in journal.changes(name))]
+    fold = Fold([Rule.from_text(text) for text in texts])
+    for event, decision in journal.events(name, 0, 10**9):
+        fold.apply(event, decision)
+    return fold
+
+
+def bytes_of(fold: Fold) -> bytes:
+    return to_bytes(fold.seq, fold.epoch, fold.segments)
