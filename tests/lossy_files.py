@@ -50,11 +50,15 @@ def apply(content: bytearray, changes: list[Change]) -> bytearray:
 
 
 class LossyFiles(apsw.VFS):
-    """A virtual file system named ``name``; ``on_change`` is called after each write, sync, cut and deletion."""
+    """A virtual file system named ``name``; ``on_change`` is called after each write, sync, cut and deletion.
+
+    While ``full`` is set there is no space left, and nothing can be written.
+    """
 
     def __init__(self, name: str, on_change: Callable[[], None] = lambda: None) -> None:
         self.name, self.on_change = name, on_change
         self.images: dict[str, Image] = {}
+        self.full = False
         self.lock = threading.RLock()
         super().__init__(name, "")
 
@@ -89,6 +93,8 @@ class LossyFile(apsw.VFSFile):
         super().__init__("", name, flags)
 
     def xWrite(self, data: bytes, offset: int) -> None:
+        if self.files.full:
+            raise apsw.FullError("no space left on device")
         super().xWrite(data, offset)
         self._changed((offset, bytes(data)))
 

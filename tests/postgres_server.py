@@ -119,6 +119,7 @@ def running_postgres(**settings: str) -> Iterator[PostgresServer]:
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[PostgresServer]:
     """One server for all tests of a process."""
+    pytest.importorskip("psycopg", reason="needs psycopg; try pip install 'allworlds[postgres]'")
     if programs() is None:
         pytest.skip(MISSING)
     with running_postgres() as server:

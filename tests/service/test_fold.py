@@ -160,3 +160,22 @@ def test_a_gap_in_the_journal_is_seen() -> None:
     fold = Fold([rule_from_body({"name": "x", "graph": {"cliques": CLIQUES}})])
     with pytest.raises(InvalidState, match="event 2 follows event 0"):
         fold.apply(EventRow("x", 2, "void", 0.0), None)
+
+
+@pytest.mark.parametrize("joins", [True, False])
+def test_a_new_arm_starts_at_the_mean_estimate_of_its_clique_or_of_all(joins: bool) -> None:
+    journal = MemoryJournal()
+    store = Store(lambda clock: journal)
+    engine = store.start()
+    ask(engine.create({"name": "x", "graph": {"cliques": CLIQUES}}))
+    for k, answer in enumerate(ask(engine.choose_many("x", [{} for _ in range(30)]))):
+        losses = {arm: (7 * k + 3 * int(arm[4:])) % 10 / 10 for arm in answer["observe"]}
+        ask(engine.observe("x", answer["id"], losses))
+    before = replay(journal, "x").segments[""].losses
+    p = np.array(list(ask(engine.state("x"))["distribution"].values()))
+    ask(engine.add_arm("x", "new", CLIQUES[1] if joins else []))
+    after = replay(journal, "x").segments[""].losses
+    mates = [ARMS.index(arm) for arm in CLIQUES[1]] if joins else list(range(12))
+    assert after[:-1].tolist() == before.tolist()
+    assert after[-1] == pytest.approx(p[mates] @ before[mates] / p[mates].sum(), rel=1e-9)
+    store.stop()

@@ -119,6 +119,38 @@ def test_an_id_is_decided_once_and_the_loser_reads_the_winners_row(journals: lis
     assert {row.id: row.arm for row, _ in journals[0].stream(NAME)} == answers[0]
 
 
+def test_batches_with_the_same_ids_in_other_orders_do_not_wait_for_each_other_in_a_circle(
+    journals: list[PostgresJournal],
+) -> None:
+    blocker, one, other, watcher = journals
+    answers: list[dict[str, str]] = []
+
+    def choose(journal: PostgresJournal, ids: str, arm: str) -> None:
+        with journal.transaction():
+            rows = journal.add_decisions([decision(id, arm=arm) for id in ids])
+        answers.append({row.id: row.arm for row in rows})
+
+    def hold_the_middle() -> None:
+        with blocker.transaction():
+            blocker.add_decisions([decision("m")])
+            ready.set()
+            for _ in range(1000):  # until both wait, each with an id that the other wants
+                if watcher._one(WAITING)[0] == 2:
+                    return
+                time.sleep(0.005)
+
+    def late(*arguments: object) -> None:
+        assert ready.wait(10)
+        choose(*arguments)  # type: ignore[arg-type]
+
+    ready = threading.Event()
+    at_once(hold_the_middle, lambda: late(one, "amz", "b"), lambda: late(other, "zma", "c"))
+    assert answers[0] == answers[1]
+
+
+WAITING = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+
+
 def test_an_id_twice_in_one_batch_is_one_decision_and_the_first_counts(journals: list[PostgresJournal]) -> None:
     journal = journals[0]
     with journal.transaction():

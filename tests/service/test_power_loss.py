@@ -17,7 +17,7 @@ from typing import NamedTuple
 import pytest
 
 from allworlds.service.engine import Engine
-from allworlds.service.journal import DecisionRow, EventRow, LearnerRow
+from allworlds.service.journal import DecisionRow, EventRow, LearnerRow, Unavailable
 from allworlds.service.maintenance import verify
 from allworlds.service.sqlite import Connect, SQLiteJournal
 from service_stores import PRICES, ask
@@ -145,3 +145,23 @@ def test_what_an_engine_has_answered_is_there_after_a_power_loss_and_the_state_i
             status = {row.id: row.status for row, _ in restored.stream("prices")}
         for what, id in answered[:n_answered]:
             assert status[id] in ("observed", what)
+
+
+def test_a_full_disk_makes_the_service_unavailable_until_there_is_space_again(tmp_path: Path) -> None:
+    files = LossyFiles(f"lossy{next(NUMBERS)}")
+    journal = SQLiteJournal(tmp_path / "service.db", on(files))
+    with closing(journal), Engine(journal) as engine:
+        ask(engine.create(PRICES))
+        kept = ask(engine.choose("prices", "before"))
+        files.full = True
+        for _ in range(2):
+            with pytest.raises(Unavailable):
+                ask(engine.choose("prices", "during"))
+            with pytest.raises(Unavailable):
+                ask(engine.observe("prices", "before", dict.fromkeys(kept["observe"], 0.5)))
+        files.full = False
+        assert ask(engine.choose("prices", "before")) == kept
+        ask(engine.observe("prices", "before", dict.fromkeys(kept["observe"], 0.5)))
+        assert ask(engine.choose("prices", "during"))["round"] == 2
+    with closing(SQLiteJournal(tmp_path / "service.db")) as journal:
+        assert list(verify(journal)) == [("prices", 2, 1, ())]
