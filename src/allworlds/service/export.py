@@ -24,8 +24,9 @@ from numpy.typing import NDArray
 from allworlds import __version__
 from allworlds.agents.evaluation import evaluate
 from allworlds.agents.export import export_log
-from allworlds.agents.log import OBSERVED, OPEN, VOID, Sight
+from allworlds.agents.log import OBSERVED, OPEN, VOID
 from allworlds.agents.log_files import COLUMNS, HEADER, load_log
+from allworlds.agents.log_rows import Sight
 from allworlds.foundation.errors import InvalidParameter, import_extra
 from allworlds.service.journal import VOIDED, DecisionRow, EventRow, ServiceError
 
