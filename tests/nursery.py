@@ -64,6 +64,25 @@ class Nursery:
         self.process.stdout.close()
 
 
+class Commands:
+    """The same with the command ``allworlds serve``, as a person starts it."""
+
+    def __init__(self) -> None:
+        self.running: dict[int, subprocess.Popen[bytes]] = {}
+
+    def start(self, port: int, url: str) -> None:
+        """Serve a database on a port; returns before it is ready."""
+        environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+        command = [sys.executable, "-m", "allworlds", "serve", "--port", str(port), "--database", url]
+        self.running[port] = subprocess.Popen(command, stdout=subprocess.DEVNULL, env=environment)
+
+    def end(self, port: int, how: str = "SIGKILL") -> None:
+        """End the process that serves a port, with SIGKILL or SIGTERM."""
+        process = self.running.pop(port)
+        process.send_signal(signal.Signals[how])
+        process.wait()
+
+
 def free_port() -> int:
     """A port that nobody uses now."""
     with socket.socket() as probe:

@@ -17,7 +17,7 @@ import pytest
 
 from allworlds.service.journal import OBSERVED, OPEN, VOIDED
 from allworlds.service.maintenance import open_existing, verify
-from nursery import Nursery, free_port
+from nursery import Commands, Nursery, free_port
 from postgres_server import PostgresServer
 from retrying_load import NAME, Client, Load
 
@@ -44,7 +44,7 @@ def ports(nursery: Nursery) -> Iterator[list[int]]:
         nursery.end(port)
 
 
-def kill_again_and_again(nursery: Nursery, url: str, ports: list[int], load: Load, kills: int) -> None:
+def kill_again_and_again(nursery: Nursery | Commands, url: str, ports: list[int], load: Load, kills: int) -> None:
     """Kill the process on the last port; those on the others go on."""
     chance = random.Random(0)
     for port in ports:
@@ -91,7 +91,7 @@ def check_journal(load: Load, url: str) -> None:
         assert rows[id][0].status == VOIDED
 
 
-def check_all(nursery: Nursery, load: Load, url: str) -> None:
+def check_all(nursery: Nursery | Commands, load: Load, url: str) -> None:
     """Each process knows all that the clients were told, and what it has in memory is the fold of the journal."""
     assert load.problems == []
     states = [check_answers(load, port) for port in load.ports]
@@ -104,7 +104,7 @@ def check_all(nursery: Nursery, load: Load, url: str) -> None:
         check_journal(load, url)
 
 
-def survive(nursery: Nursery, url: str, ports: list[int], kills: int) -> None:
+def survive(nursery: Nursery | Commands, url: str, ports: list[int], kills: int) -> None:
     load = Load(ports)
     kill_again_and_again(nursery, url, ports, load, kills)
     assert load.repeated > 0
@@ -122,6 +122,16 @@ def test_a_process_on_sqlite_that_is_killed_two_hundred_times_loses_nothing(
     nursery: Nursery, ports: list[int], tmp_path: Path
 ) -> None:
     survive(nursery, f"sqlite:///{tmp_path}/service.db", ports[:1], 200)
+
+
+@pytest.mark.slow
+def test_the_command_serve_survives_kills_as_well(ports: list[int], tmp_path: Path) -> None:
+    commands = Commands()
+    try:
+        survive(commands, f"sqlite:///{tmp_path}/service.db", ports[:1], 3)
+    finally:
+        for port in list(commands.running):
+            commands.end(port)
 
 
 def test_two_processes_on_postgresql_share_a_learner_while_one_is_killed(

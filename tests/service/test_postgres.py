@@ -304,6 +304,20 @@ def test_a_reload_cannot_make_a_running_journal_forgetful(postgres: PostgresServ
         journal.close()
 
 
+def test_a_server_that_comes_back_forgetful_is_unavailable(postgres: PostgresServer, url: str) -> None:
+    journal = PostgresJournal(url)
+    try:
+        reload(postgres, "fsync", "off")
+        postgres.stop("immediate")
+        postgres.start()
+        with pytest.raises(Unavailable, match="fsync is off"):
+            journal.position(NAME)
+    finally:
+        reload(postgres, "fsync", "on")
+    assert journal.position(NAME).seq == 0
+    journal.close()
+
+
 def reload(server: PostgresServer, name: str, value: str) -> None:
     with psycopg.connect(server.url(), autocommit=True) as connection:
         connection.execute(f"ALTER SYSTEM SET {name} = {value}")

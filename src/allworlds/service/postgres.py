@@ -34,9 +34,10 @@ from allworlds.service.journal import (
     KeyRow,
     LearnerRow,
     Position,
+    SchemaTooNew,
     Unavailable,
 )
-from allworlds.service.schema import prepare
+from allworlds.service.schema import SchemaTooOld, prepare
 
 if TYPE_CHECKING:
     import psycopg
@@ -145,18 +146,25 @@ class PostgresJournal:
         except self._psycopg.Error as error:
             raise Unavailable(f"PostgreSQL failed: {_sentence(error)}; {advice}") from error
 
+    def _reconnect(self) -> psycopg.Connection[Any]:
+        """A new connection for a service that is running: a server that became unsafe is one that is not there."""
+        try:
+            return self._connect()
+        except (UnsafeServer, SchemaTooNew, SchemaTooOld) as error:
+            raise Unavailable(str(error)) from error
+
     def _execute(self, statement: str, parameters: Sequence[object] = ()) -> psycopg.Cursor[Any]:
         """Run one statement; outside a transaction, reading is tried again on a new connection."""
         with self._guard, self._lost():
             if not self._inside and (self._connection is None or self._connection.closed):
-                self._connection = self._connect()
+                self._connection = self._reconnect()
             assert self._connection is not None
             try:
                 return self._connection.execute(statement, parameters)
             except self._psycopg.OperationalError:
                 if self._inside or not self._connection.closed or not statement.startswith(("SELECT", "BEGIN")):
                     raise
-                self._connection = self._connect()  # the server was restarted since the last call
+                self._connection = self._reconnect()  # the server was restarted since the last call
                 return self._connection.execute(statement, parameters)
 
     @contextmanager
