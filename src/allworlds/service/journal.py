@@ -29,7 +29,18 @@ CHANGES = ("add_arm", "retire_arm")
 
 
 class Unavailable(AllWorldsError):
-    """The journal did not answer, or it is unknown whether something was written; ask again with the same id."""
+    """The journal did not answer, or it is unknown whether something was written; ask again with the same id.
+
+    ``public`` is the sentence for clients, who need not know where the database is; by default it is the same.
+    """
+
+    def __init__(self, sentence: str, public: str | None = None) -> None:
+        super().__init__(sentence)
+        self.public = public or sentence
+
+
+AWAY = "the database cannot be reached just now; ask again with the same id"
+"""What clients are told of a database that cannot be opened; the log says why."""
 
 
 class ServiceError(AllWorldsError):

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 from allworlds.foundation.errors import AllWorldsError, import_extra
 from allworlds.service.journal import (
+    AWAY,
     ENDS,
     AlreadyThere,
     Clock,
@@ -144,14 +145,14 @@ class PostgresJournal:
         try:
             yield
         except self._psycopg.Error as error:
-            raise Unavailable(f"PostgreSQL failed: {_sentence(error)}; {advice}") from error
+            raise Unavailable(f"PostgreSQL failed: {_sentence(error)}; {advice}", AWAY) from error
 
     def _reconnect(self) -> psycopg.Connection[Any]:
         """A new connection for a service that is running: a server that became unsafe is one that is not there."""
         try:
             return self._connect()
         except (UnsafeServer, SchemaTooNew, SchemaTooOld) as error:
-            raise Unavailable(str(error)) from error
+            raise Unavailable(str(error), AWAY) from error
 
     def _execute(self, statement: str, parameters: Sequence[object] = ()) -> psycopg.Cursor[Any]:
         """Run one statement; outside a transaction, reading is tried again on a new connection."""

@@ -23,6 +23,7 @@ from typing import Any
 
 from allworlds.foundation.errors import InvalidParameter
 from allworlds.service.journal import (
+    AWAY,
     ENDS,
     OPEN,
     AlreadyThere,
@@ -56,7 +57,9 @@ N_EVENT = len(EventRow._fields)
 
 
 def connect(path: str) -> tuple[sqlite3.Connection, type[Exception]]:
-    """A connection of Python's own SQLite."""
+    """A connection of Python's own SQLite; a new file, which will hold secrets, can be read by its owner only."""
+    with contextlib.suppress(OSError):  # it is there already, or SQLite will say what is wrong
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
     return sqlite3.connect(path, isolation_level=None, check_same_thread=False), sqlite3.Error
 
 
@@ -109,7 +112,9 @@ class SQLiteJournal:
         try:
             connection, error = self._connect(str(self.path))
         except Exception as problem:
-            raise Unavailable(f"cannot open the database {str(self.path)!r}: {problem}; is its folder there?") from None
+            raise Unavailable(
+                f"cannot open the database {str(self.path)!r}: {problem}; is its folder there?", AWAY
+            ) from None
         try:
             # Sync the folder too when the rollback journal of the switch to WAL is deleted: it must not come back.
             connection.execute("PRAGMA synchronous = EXTRA")
@@ -119,7 +124,7 @@ class SQLiteJournal:
             connection.execute("PRAGMA cache_size = -65536")
         except error as problem:
             connection.close()
-            raise Unavailable(f"cannot open the database {str(self.path)!r}: {problem}") from None
+            raise Unavailable(f"cannot open the database {str(self.path)!r}: {problem}", AWAY) from None
         if mode != "wal":
             connection.close()
             raise InvalidParameter(
