@@ -73,6 +73,7 @@ class App:
         self._in_flight = 0
         self._refusals, self._unlogged = Bucket(rate=5.0, burst=20.0), 0
         self._downloads = threading.BoundedSemaphore(self.limits.downloads)
+        self._creations = threading.BoundedSemaphore(self.limits.creations)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -134,7 +135,7 @@ class App:
         try:
             return await route.handler(self, request)
         except Unavailable as error:
-            raise Refused(503, str(error), retry_after()) from None
+            raise Refused(503, error.public, retry_after()) from None
         except AllWorldsError as error:
             raise Refused(getattr(error, "status", 422), str(error)) from None
 
@@ -214,15 +215,16 @@ class App:
 
     async def create(self, body: Mapping[str, Any]) -> Any:
         """Create a learner: a thread of its own computes the cover, which may take a while."""
-        future = self._ready_engine().create(body)
-        self._begin_flight(1)
+        engine = self._ready_engine()
+        if not self._creations.acquire(blocking=False):
+            raise Refused(429, f"{self.limits.creations} learners are being created; try again later", retry_after(5))
+        future = engine.create(body)
+        future.add_done_callback(lambda _: self._creations.release())  # not when a client gives up: the work goes on
         try:
             async with asyncio.timeout(self.limits.answer_seconds):
                 return await asyncio.shield(asyncio.wrap_future(future))
         except TimeoutError:
             raise Refused(503, "the learner is not created yet; ask again with the same body", retry_after(5)) from None
-        finally:
-            self._in_flight -= 1
 
     def _begin_flight(self, weight: int) -> None:
         if self._in_flight + weight > self.limits.in_flight:

@@ -15,6 +15,7 @@ import json
 import logging
 import secrets
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
@@ -23,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from allworlds.agents.arms import graph_of
+from allworlds.foundation.checks import shorten
 from allworlds.foundation.errors import AllWorldsError, InvalidState
 from allworlds.service.journal import (
     ENDS,
@@ -71,6 +73,8 @@ class Limits:
 
     max_open: int = 100_000
     """Open decisions of one learner; further ones are refused (429)."""
+    max_segments: int = 10_000
+    """Segments of one learner, each of which is a state in memory; decisions in further ones are refused (422)."""
     probabilities_up_to: int = 256
     """Up to so many arms a decision stores the probabilities of all of them."""
     snapshot_every: int = 1000
@@ -84,6 +88,8 @@ class Batch:
         self.journal, self.lives, self.limits = journal, lives, limits
         self.now = 0.0
         self.touched: set[str] = set()
+        self.broken: dict[str, ServiceError] = {}
+        """Learners that could not be read; they are not read again for every call of the batch."""
         self.rows: dict[Key, DecisionRow] = {}
         """Decisions that were read or made, as they are at this point of the transaction."""
         self.events: dict[str, list[EventRow]] = {}
@@ -100,6 +106,7 @@ class Batch:
                         self._attempt(call, getattr(self, "do_" + call.verb))
                 self._choose([call for call in calls if call.verb in ("choose", "choose_many")])
                 self._end([call for call in calls if call.verb in ENDING])
+                overdue = [row for row in overdue if row.learner in self.lives]
                 self._read(row[:2] for row in overdue)  # as they are under the lock
                 for row in overdue:
                     self._expire(row)
@@ -121,10 +128,13 @@ class Batch:
         """Lock all learners that may get events, by name, and bring them up to date."""
         names = {call.name for call in calls if call.verb in CHANGING or call.verb in ENDING}
         for name in sorted(names.union(row.learner for row in overdue)):
-            self.find(name, lock=True, missing_ok=True)
+            with suppress(ServiceError):  # one that cannot be read: each call hears of it
+                self.find(name, lock=True, missing_ok=True)
 
     def find(self, name: str, *, lock: bool = False, missing_ok: bool = False) -> Live:
         """The learner of this name, up to date."""
+        if name in self.broken:
+            raise self.broken[name]
         live, shared = self.lives.get(name), self.journal.shared
         if live is not None and (not shared or name in self.touched):
             self.touched.add(name)
@@ -140,8 +150,20 @@ class Batch:
             position = self.journal.lock(name) if lock else self.journal.position(name)
         if live is None:
             assert row is not None
-            live = self.lives[name] = load(self.journal, row)
+            live = self.lives[name] = self._load(row)
         return live if position is None else self._follow(live, position)
+
+    def _load(self, row: LearnerRow) -> Live:
+        """A learner from the journal; one that is damaged must not stop the others."""
+        try:
+            return load(self.journal, row)
+        except Unavailable:
+            raise
+        except Exception as error:
+            LOG.error("learner %r cannot be read: %s; `allworlds db verify` says more", row.name, error)
+            sentence = f"learner {row.name!r} cannot be read from the journal; the service's log says more"
+            self.broken[row.name] = ServiceError(500, sentence)
+            raise self.broken[row.name] from None
 
     def _follow(self, live: Live, position: Position) -> Live:
         """Learn what other processes have journalled since."""
@@ -156,20 +178,27 @@ class Batch:
         except InvalidState:  # what this process had not seen yet was pruned by another
             row = self.journal.learner(live.name)
             assert row is not None
-            live = self.lives[live.name] = load(self.journal, row)
+            live = self.lives[live.name] = self._load(row)
         return live
 
     # --- learners ---------------------------------------------------------------------------------------
+
+    def do_created(self, call: Call) -> dict[str, Any] | None:
+        """The learner that this body has made, if it has."""
+        row = self.journal.learner(call.name)
+        if row is None:
+            return None
+        if row.body != call.arguments["body"]:
+            raise ServiceError(409, f"there is already a learner {call.name!r}, made from another body")
+        return self.view(self.find(call.name))
 
     def do_create(self, call: Call) -> tuple[dict[str, Any], bool]:
         """A new learner; the same body again is the same learner."""
         body, rule = call.arguments["body"], call.arguments["rule"]
         for _ in range(2):
-            row = self.journal.learner(call.name)
-            if row is not None:
-                if row.body != body:
-                    raise ServiceError(409, f"there is already a learner {call.name!r}, made from another body")
-                return self.view(self.find(call.name)), False
+            view = self.do_created(call)
+            if view is not None:
+                return view, False
             try:
                 secret = secrets.token_bytes(32)
                 self.journal.add_learner(LearnerRow(call.name, body, rule.to_text(), secret, self.now))
@@ -183,8 +212,12 @@ class Batch:
         return self.view(self.find(call.name))
 
     def do_views(self, call: Call) -> list[dict[str, Any]]:
-        """All learners."""
-        return [self.view(self.find(row.name)) for row in self.journal.learners()]
+        """All learners that can be read."""
+        views = []
+        for row in self.journal.learners():
+            with suppress(ServiceError):  # it was logged
+                views.append(self.view(self.find(row.name)))
+        return views
 
     def view(self, live: Live) -> dict[str, Any]:
         """A learner in the words of the interface."""
@@ -230,12 +263,8 @@ class Batch:
     def do_load(self, call: Call) -> None:
         """Bring all learners into memory."""
         for row in self.journal.learners():
-            try:
+            with suppress(ServiceError):  # it was logged
                 self.find(row.name)
-            except (AllWorldsError, KeyError, ValueError) as error:
-                if isinstance(error, Unavailable):
-                    raise
-                LOG.error("learner %r cannot be read: %s; `allworlds db verify` says more", row.name, error)
 
     def do_recount(self, call: Call) -> None:
         """Count open decisions anew, which other processes may have made."""
@@ -323,8 +352,8 @@ class Batch:
                     call.answer[k] = as_service_error(error)
         for key, row in zip(new, self.journal.add_decisions(list(new.values())) if new else (), strict=True):
             self.rows[key] = row
-            if row is new[key] or row == new[key]:
-                self.lives[row.learner].open += 1
+            if row is not new[key] and row != new[key]:  # another process was quicker
+                self.lives[row.learner].open -= 1
         for call, k, live, id, _ in asked:
             if call.answer[k] is None:
                 call.answer[k] = self._answer(live, self.rows[live.name, id])
@@ -355,8 +384,16 @@ class Batch:
         segment = item.get("segment")
         if segment:
             check_text("segment", segment)
+            if segment not in live.segments and len(live.segments) >= self.limits.max_segments:
+                raise ServiceError(
+                    422,
+                    f"segment is {shorten(segment)}, and learner {live.name!r} has {len(live.segments):,} others; "
+                    "expected one of these; a segment is for a group of many decisions",
+                )
         keeps = live.rule.learner.n_arms <= self.limits.probabilities_up_to
-        return live.draw(id, segment or "", item.get("available"), keeps, self.now)
+        row = live.draw(id, segment or "", item.get("available"), keeps, self.now)
+        live.open += 1
+        return row
 
     def _read(self, keys: Any) -> None:
         """Read decisions that are not known yet, many at once."""
@@ -433,7 +470,10 @@ class Batch:
         self, live: Live, row: DecisionRow, kind: str, values: NDArray[np.float64] | None, body: str | None = None
     ) -> None:
         """End a decision: learn the values, if there are any, and journal the event."""
-        held_back = 0.0 if values is None else live.learn(row, values)
+        try:
+            held_back = 0.0 if values is None else live.learn(row, values)
+        except AllWorldsError as error:  # the learner may be half changed: undo the batch, not this call alone
+            raise RuntimeError(f"an outcome could not be learnt: {error}") from error
         losses = None if values is None else values.astype("<f8").tobytes()
         event = EventRow(live.name, live.seq + 1, kind, self.now, row.id, losses, held_back, body)
         live.seq += 1

@@ -24,7 +24,7 @@ from allworlds.service.batch import EXPIRE_AT_ONCE, Batch, Call, Limits
 from allworlds.service.fold import check_foldable, start
 from allworlds.service.journal import DecisionRow, EventRow, Journal, KeyRow, ServiceError, Unavailable
 from allworlds.service.live import Live, Segment
-from allworlds.service.rule import canonical, rule_from_body
+from allworlds.service.rule import canonical, check_text, rule_from_body
 
 MOST_CALLS = 512
 """Calls in one transaction."""
@@ -40,7 +40,7 @@ class Engine:
     ----------
     journal:
         Where everything is kept; the engine's thread is the only one that writes to it. The caller closes it.
-    max_open, probabilities_up_to, snapshot_every:
+    max_open, max_segments, probabilities_up_to, snapshot_every:
         See :class:`~allworlds.service.batch.Limits`.
     expire_every:
         Seconds between two looks for decisions past their deadline.
@@ -67,6 +67,8 @@ class Engine:
     def stop(self) -> None:
         """Answer what waits, save the states, and end the thread; later calls are refused."""
         self._stopped = True
+        if self._thread is None:
+            self._refuse_rest()
         self._makers.shutdown(wait=True)
         if self._thread is not None:
             self._queue.put(None)
@@ -116,17 +118,26 @@ class Engine:
         return future
 
     def _prepare(self, body: dict[str, Any], future: Future[Any]) -> None:
-        """Compute the cover and compile what the learner needs, beside the engine's thread; then ask."""
+        """Compute the cover and compile what the learner needs, beside the engine's thread; then ask.
+
+        A cover may take longer than a client waits; when it asks again, the learner is there and nothing is computed.
+        """
         try:
+            text = canonical(body)
+            known = self._ask("created", check_text("name", body.get("name")), body=text).result()
+            if known is not None:
+                future.set_result((known, False))
+                return
             rule = rule_from_body(body)
             check_foldable(rule.learner)
             Segment(rule, start(rule.learner)).distribution()
-            call = Call("create", body["name"], {"body": canonical(body), "rule": rule})
+            call = Call("create", body["name"], {"body": text, "rule": rule})
             call.future = future
             call.deliver = _resolve
             self._queue.put(call)
         except AllWorldsError as error:
-            future.set_exception(error if isinstance(error, ServiceError) else ServiceError(422, str(error)))
+            as_it_is = isinstance(error, ServiceError | Unavailable)
+            future.set_exception(error if as_it_is else ServiceError(422, str(error)))
         except BaseException as error:
             LOG.exception("a learner could not be created")
             future.set_exception(ServiceError(500, f"the learner could not be created: {type(error).__name__}"))
@@ -228,8 +239,10 @@ class Engine:
                 self._run(calls)
             if time.monotonic() >= due:
                 self._load()
-                self._run([Call("expire"), *([Call("recount")] if self.journal.shared else [])])
-                due = time.monotonic() + self._every
+                expire = Call("expire", arguments={"once": True})
+                self._run([expire, *([Call("recount")] if self.journal.shared else [])])
+                more = expire.answer == EXPIRE_AT_ONCE  # then go on as soon as those who wait were answered
+                due = time.monotonic() + (0.0 if more else self._every)
         self._run([Call("save")])
 
     def _load(self) -> None:
@@ -278,6 +291,8 @@ class Engine:
         while count == EXPIRE_AT_ONCE:
             count = Batch(self.journal, self._lives, self.limits).run([], expire=True)
             total += count
+            if all(call.arguments.get("once") for call in calls):
+                break
         for call in calls:
             call.answer = total
 
@@ -285,6 +300,8 @@ class Engine:
 def _resolve(calls: list[Call]) -> None:
     """Give futures their results."""
     for call in calls:
+        if not call.future.set_running_or_notify_cancel():
+            continue  # nobody waits any more
         if call.error is None:
             call.future.set_result(call.answer)
         else:

@@ -71,6 +71,8 @@ class Fold:
             body = json.loads(event.body or "{}")
             for segment, totals in self.segments.items():
                 totals.losses = changed(self.rule, totals.losses, event.kind, body, segment)
+            if len(self.rules) == self.epoch + 1:  # of a change that was journalled while we read
+                self.rules.append(Rule.from_text(body["rule"]))
             self.epoch += 1
         self.seq = event.seq
 

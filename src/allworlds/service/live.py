@@ -238,8 +238,7 @@ class Live:
 
 def load(journal: Journal, row: LearnerRow) -> Live:
     """A learner from its snapshot and the events since; from all events if the snapshot is damaged."""
-    changes = journal.changes(row.name)
-    bodies = [json.loads(event.body or "{}") for event in changes]
+    bodies = [json.loads(event.body or "{}") for event in journal.changes(row.name)]
     rules = [Rule.from_text(row.rule), *(Rule.from_text(body["rule"]) for body in bodies)]
     fold, saved = _start_of_fold(journal, row.name, rules)
     while True:
@@ -248,7 +247,7 @@ def load(journal: Journal, row: LearnerRow) -> Live:
             fold.apply(event, decision)
         if len(page) < PAGE:
             break
-    retired = {body["arm"] for event, body in zip(changes, bodies, strict=True) if event.kind == "retire_arm"}
+    retired = {label for rule in fold.rules for label in rule.labels}.difference(fold.rule.labels)
     return Live(row, fold, journal.open_count(row.name), retired, saved)
 
 

@@ -34,8 +34,8 @@ from allworlds.learners.by_name import make_learner
 MOST_ARMS = 10_000
 MOST_CHARACTERS = 200
 """Of a label, an id or a segment."""
-MOST_LISTS = 4096
-"""Lists of labels that are kept for answers; they are made again when they are needed."""
+MOST_LABELS = 1_000_000
+"""Labels in the lists that are kept for answers; they are made again when they are needed."""
 FIELDS = frozenset(
     {"name", "arms", "graph", "cover", "learner", "constants", "horizon", "reward", "low", "high"}
     | {"minimum_share", "deadline", "on_timeout"}
@@ -91,7 +91,7 @@ class Rule:
         """The arms whose outcomes are used after a choice, and those seen beside them; lists not to be changed."""
         lists = self._lists.get(arm)
         if lists is None:
-            if len(self._lists) >= MOST_LISTS:
+            if (len(self._lists) + 1) * self.learner.n_arms > MOST_LABELS:
                 self._lists.clear()
             used = self.learner.observes(arm).tolist()
             others = set(graph_of(self.learner).sees(arm).tolist()).difference(used)

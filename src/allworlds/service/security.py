@@ -44,6 +44,8 @@ class Limits:
     """Within which the engine must have answered; then it is unknown whether something was written."""
     in_flight: int = 2000
     """Decisions and outcomes that wait for the engine."""
+    creations: int = 16
+    """Learners that are being created; the cover of a large graph takes a while."""
     downloads: int = 2
     """Exports and evaluations at once: each reads a whole journal."""
     rate: float = 5000.0

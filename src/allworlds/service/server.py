@@ -167,7 +167,7 @@ class Service:
                 try:
                     rows = await asyncio.wrap_future(self.app.engine.keys())
                     self.app.keys.replace(rows)
-                except AllWorldsError as error:
+                except Exception as error:  # whatever it is, the next attempt may succeed; until then no key is good
                     LOG.warning("the keys cannot be read: %s", error)
 
 

@@ -1,0 +1,184 @@
+"""What goes wrong inside the engine stays where it is: one call, one learner, one batch."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+import stat
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from allworlds.foundation.errors import InvalidState
+from allworlds.service import batch as batch_module
+from allworlds.service import engine as engine_module
+from allworlds.service.batch import Call
+from allworlds.service.engine import Engine
+from allworlds.service.journal import MemoryJournal, Unavailable
+from allworlds.service.live import Segment, load
+from allworlds.service.sqlite import SQLiteJournal
+from service_stores import PRICES, Clock, Store, ask, bytes_of, replay, status
+
+
+def outcome(answer: dict[str, Any], loss: float = 0.25) -> dict[str, float]:
+    return dict.fromkeys(answer["observe"], loss)
+
+
+def test_a_learner_that_is_asked_for_again_is_not_computed_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    computed = []
+
+    def slow(body: dict[str, Any]) -> Any:
+        computed.append(body["name"])
+        return make(body)
+
+    make = engine_module.rule_from_body
+    monkeypatch.setattr(engine_module, "rule_from_body", slow)
+    with Engine(MemoryJournal()) as engine:
+        # a client that gave up asks again while the first request is still being computed
+        answers = [ask(future) for future in [engine.create(PRICES) for _ in range(3)]]
+        assert status(engine.create(PRICES | {"deadline": 5})) == 409
+    assert [created for _, created in answers] == [True, False, False]
+    assert computed == ["prices"]
+
+
+def test_an_engine_that_was_never_started_refuses_creations_when_it_stops() -> None:
+    engine = Engine(MemoryJournal())
+    future = engine.create(PRICES)
+    engine.stop()
+    with pytest.raises(Unavailable):
+        ask(future)
+
+
+def test_a_caller_who_left_does_not_keep_the_answers_of_others() -> None:
+    with Engine(MemoryJournal()) as engine:
+        ask(engine.create(PRICES))
+        begun, go_on = threading.Event(), threading.Event()
+        engine.submit([Call("ping")], lambda _: (begun.set(), go_on.wait()))  # the next two are one batch
+        begun.wait()
+        left, other = engine.choose("prices", "left"), engine.choose("prices", "other")
+        assert left.cancel()
+        go_on.set()
+        assert ask(other)["id"] == "other"
+
+
+def test_a_learner_that_is_damaged_does_not_stop_the_others(tmp_path: Path) -> None:
+    store = Store(lambda clock: SQLiteJournal(tmp_path / "journal.db", clock=clock))
+    engine = store.start()
+    for name in ("good", "bad"):
+        ask(engine.create(PRICES | {"name": name, "deadline": 10}))
+        ask(engine.choose(name, "one"))
+    store.stop()
+    with contextlib.closing(sqlite3.connect(tmp_path / "journal.db")) as connection, connection:
+        connection.execute("""UPDATE learners SET rule = '{}' WHERE name = 'bad'""")
+    engine = store.start()
+    assert engine.ready.wait(60)
+    assert [view["name"] for view in ask(engine.views())] == ["good"]
+    calls = [engine.choose("bad", "two"), engine.choose("good", "two"), engine.observe("bad", "one", {"a": 1.0})]
+    assert [status(call) for call in calls] == [500, 200, 500]
+    store.clock.now += 11
+    assert ask(engine.expire()) == 2
+    assert ask(engine.decision("good", "one"))["status"] == "expired"
+    store.stop()
+
+
+def test_decisions_expire_a_few_at_a_time_so_that_others_are_answered_meanwhile(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(engine_module, "EXPIRE_AT_ONCE", 2)
+    monkeypatch.setattr(batch_module, "EXPIRE_AT_ONCE", 2)
+    clock = Clock()
+    sizes, journal = [], MemoryJournal(clock)
+    add_events = journal.add_events
+    monkeypatch.setattr(journal, "add_events", lambda rows: (sizes.append(len(rows)), add_events(rows))[1])
+    engine = Engine(journal, expire_every=0.02).start()
+    ask(engine.create(PRICES | {"deadline": 10}))
+    ask(engine.choose_many("prices", [{} for _ in range(7)]))
+    clock.now += 11
+    while ask(engine.view("prices"))["open"]:
+        pass
+    engine.stop()
+    assert sizes == [2, 2, 2, 1]
+
+
+def test_an_outcome_that_fails_half_learnt_is_undone(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = store.start()
+    ask(engine.create(PRICES))
+    one, two, bad = (ask(engine.choose("prices", id)) for id in ("one", "two", "bad"))
+    learn = Segment.learn_outcome
+
+    def half(self: Segment, ticket: Any, losses: Any, excess: float) -> float:
+        held_back = learn(self, ticket, losses, excess)
+        if losses[0] == 0.875:
+            raise InvalidState("a defect, after the estimates have changed")
+        return held_back
+
+    monkeypatch.setattr(Segment, "learn_outcome", half)
+    begun, go_on = threading.Event(), threading.Event()
+    engine.submit([Call("ping")], lambda _: (begun.set(), go_on.wait()))
+    begun.wait()
+    reports = [engine.observe("prices", each["id"], outcome(each, loss)) for each, loss in ((one, 0.5), (bad, 0.875))]
+    reports.append(engine.observe("prices", "two", outcome(two)))
+    go_on.set()
+    assert [status(report) for report in reports] == [200, 500, 200]
+    assert ask(engine.decision("prices", "bad"))["status"] == "open"
+    state = ask(engine.snapshot("prices"))
+    engine.stop()
+    assert state == bytes_of(replay(engine.journal, "prices"))
+
+
+def test_no_more_decisions_are_open_than_allowed_also_within_a_batch(store: Store) -> None:
+    engine = store.start(max_open=3)
+    ask(engine.create(PRICES))
+    answers = ask(engine.choose_many("prices", [{"id": str(number)} for number in range(5)]))
+    assert [answer.get("status") for answer in answers] == [None, None, None, 429, 429]
+    assert ask(engine.view("prices"))["open"] == 3
+    ask(engine.void("prices", "1"))
+    assert status(engine.choose("prices", "new")) == 200
+    assert status(engine.choose("prices", "newer")) == 429
+
+
+def test_a_client_cannot_make_segments_without_end(store: Store) -> None:
+    engine = store.start(max_segments=2)
+    ask(engine.create(PRICES))
+    for segment in ("one", "two"):
+        answer = ask(engine.choose("prices", segment, segment=segment))
+        ask(engine.observe("prices", segment, outcome(answer)))
+    assert status(engine.choose("prices", "again", segment="two")) == 200
+    assert status(engine.choose("prices", "none")) == 200
+    assert status(engine.choose("prices", "more", segment="three")) == 422
+
+
+def test_arms_that_change_while_a_learner_is_read_are_read_too(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = store.start()
+    ask(engine.create(PRICES))
+    ask(engine.observe("prices", "one", outcome(ask(engine.choose("prices", "one")))))
+    ask(engine.add_arm("prices", "e", ["d"]))
+    ask(engine.retire_arm("prices", "a"))
+    expected = ask(engine.snapshot("prices"))
+    engine.stop()
+    journal = engine.journal
+    row = journal.learner("prices")
+    assert row is not None
+    monkeypatch.setattr(journal, "changes", lambda name: [])  # as they were when the reading began
+    monkeypatch.setattr(journal, "snapshot", lambda name, base=False: None)
+    live = load(journal, row)
+    assert (live.snapshot, live.retired, live.epoch) == (expected, {"a"}, 2)
+
+
+def test_a_new_database_can_be_read_by_its_owner_only(tmp_path: Path) -> None:
+    file = tmp_path / "journal.db"
+    with contextlib.closing(SQLiteJournal(file)) as journal, journal.transaction():
+        journal.now()
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+def test_clients_are_not_told_where_the_database_is(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    with contextlib.closing(SQLiteJournal(tmp_path / "journal.db")) as journal:
+        journal.path = tmp_path / "folder"
+        with pytest.raises(Unavailable) as caught:
+            journal._open()
+    assert str(tmp_path) in str(caught.value)
+    assert str(tmp_path) not in caught.value.public
