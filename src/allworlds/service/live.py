@@ -162,8 +162,8 @@ class Live:
                 values = reported_values(decision, losses, rule.learner.graph, rule.allowed)  # type: ignore[arg-type]
             except InvalidLosses as error:
                 raise InvalidLosses(str(error).partition("; Agent(")[0]) from None
-            if len(losses) > len(used):
-                others = {arm: float(value) for arm, value in losses.items() if arm not in used}
+            known = set(used)
+            others = {arm: float(value) for arm, value in losses.items() if arm not in known}
         allowed = rule.allowed
         wrong = int(scale_losses(values.copy(), values.size, allowed.low, allowed.high, allowed.reward))
         if wrong >= 0:
