@@ -128,6 +128,16 @@ def test_an_outcome_that_fails_half_learnt_is_undone(store: Store, monkeypatch: 
     assert state == bytes_of(replay(engine.journal, "prices"))
 
 
+def test_what_was_seen_beside_is_kept_also_where_an_arm_that_slept_is_left_out(store: Store) -> None:
+    engine = store.start()
+    ask(engine.create(PRICES))  # b observes a and b, and sees c too
+    ask(engine.choose("prices", "one", available=["b"]))
+    assert status(engine.observe("prices", "one", {"b": 0.5, "c": 0.25})) == 200
+    assert status(engine.observe("prices", "one", {"c": 0.25, "b": 0.5})) == 200
+    assert status(engine.observe("prices", "one", {"b": 0.5, "c": 0.75})) == 409
+    assert status(engine.observe("prices", "one", {"b": 0.5})) == 409
+
+
 def test_no_more_decisions_are_open_than_allowed_also_within_a_batch(store: Store) -> None:
     engine = store.start(max_open=3)
     ask(engine.create(PRICES))

@@ -16,7 +16,8 @@ import numpy as np
 import pytest
 
 from allworlds.service.journal import OBSERVED, OPEN, VOIDED
-from allworlds.service.maintenance import open_existing, verify
+from allworlds.service.maintenance import open_existing
+from allworlds.service.verify import verify
 from nursery import Commands, Nursery, free_port
 from postgres_server import PostgresServer
 from retrying_load import NAME, Client, Load

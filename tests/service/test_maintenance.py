@@ -18,10 +18,11 @@ from allworlds.foundation.errors import InvalidParameter
 from allworlds.service.backup import back_up
 from allworlds.service.engine import Engine
 from allworlds.service.journal import DecisionRow, EventRow, Journal
-from allworlds.service.maintenance import open_existing, prune, verify
+from allworlds.service.maintenance import open_existing, prune
 from allworlds.service.postgres import PostgresJournal
 from allworlds.service.schema import open_journal, sqlite_file
 from allworlds.service.sqlite import SQLiteJournal
+from allworlds.service.verify import verify
 from postgres_server import PostgresServer
 from service_stores import PRICES, ask, status
 
@@ -132,11 +133,47 @@ def test_a_sound_database_has_no_problem(url: str) -> None:
         ("UPDATE events SET kind = 'void', losses = NULL WHERE decision = 'id 6'", "its row says observed"),
         ("UPDATE snapshots SET seq = 100000", "a snapshot is at position 100000"),
         ("UPDATE learners SET rule = '{}'", "its rule or the snapshot of its pruned events cannot be read"),
+        ("UPDATE learners SET body = '{}'", "the request that created it is not there"),
+        ("UPDATE learners SET archived_at = 5.0", "it was not archived by its events"),
+        ("UPDATE learners SET name = 'other'", "rows of a learner 'prices', which is not there"),
+        ("UPDATE snapshots SET seq = -1", "a snapshot is at position -1"),
+        ("UPDATE decisions SET epoch = -1 WHERE id = 'id 4'", "is of epoch -1; there are 3"),
+        ("UPDATE decisions SET epoch = 7 WHERE id = 'id 4'", "is of epoch 7; there are 3"),
+        ("UPDATE decisions SET arm = 'z' WHERE id = 'id 4'", "the arm 'z', which there was not"),
+        ("UPDATE decisions SET round = round + 1 WHERE id = 'id 4'", "another arm, round or probability"),
+        ("UPDATE decisions SET probability = probability / 2 WHERE id = 'id 4'", "another arm, round or probability"),
+        ("UPDATE decisions SET ticket = '' WHERE id = 'id 4'", "no ticket, though it is not pruned"),
+        ("UPDATE decisions SET available = '[]' WHERE id = 'id 4'", "which was not available"),
+        ("UPDATE decisions SET status = 'shut' WHERE id = 'id 4'", "is 'shut', which is unknown"),
+        (
+            "UPDATE decisions SET probabilities = (SELECT secret FROM learners) WHERE id = 'id 4'",
+            "another probability than its vector",
+        ),
+        # after the last snapshot
+        ("UPDATE events SET losses = NULL WHERE decision = 'id 28'", "(outcome) has other values than"),
+        (
+            "UPDATE events SET losses = (SELECT secret FROM learners) WHERE decision = 'id 28'",
+            "(outcome) has other values than",
+        ),
+        ("UPDATE events SET held_back = -1 WHERE decision = 'id 28'", "(outcome) has other values than"),
     ],
 )
 def test_verify_finds_what_is_wrong(url: str, sql: Sql, damage: str, found: str) -> None:
     sql(damage)
     assert any(found in problem for problem in problems_of(url)), problems_of(url)
+
+
+def test_verify_asks_the_database_whether_its_tables_are_whole(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/service.db"
+    with contextlib.closing(open_journal(url)) as journal, Engine(journal) as engine:
+        ask(engine.create(PRICES))
+    with contextlib.closing(sqlite3.connect(tmp_path / "service.db")) as connection, connection:
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.execute("DELETE FROM sqlite_master WHERE name = 'decisions_due'")
+    assert "SQLite finds" in problems_of(url)[0]
+    result = CliRunner().invoke(app, ["db", "verify", "--database", url])
+    assert result.exit_code == 1
+    assert "1 learner, 1 problem" in result.stdout
 
 
 def test_verify_finds_a_snapshot_that_is_one_bit_off(url: str) -> None:

@@ -18,8 +18,8 @@ import pytest
 
 from allworlds.service.engine import Engine
 from allworlds.service.journal import DecisionRow, EventRow, LearnerRow, Unavailable
-from allworlds.service.maintenance import verify
 from allworlds.service.sqlite import Connect, SQLiteJournal
+from allworlds.service.verify import verify
 from service_stores import PRICES, ask
 
 apsw = pytest.importorskip("apsw", reason="needs apsw; try pip install apsw")

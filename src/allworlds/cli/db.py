@@ -17,12 +17,13 @@ def verify(database: Database = DATABASE, as_json: AsJson = False) -> None:
 
     from allworlds.foundation.errors import counted
     from allworlds.service.maintenance import open_existing
-    from allworlds.service.maintenance import verify as verdicts
+    from allworlds.service.verify import DATABASE as WHOLE
+    from allworlds.service.verify import verify as verdicts
 
     problems = learners = 0
     with closing(open_existing(database)) as journal:
         for verdict in verdicts(journal):
-            learners += 1
+            learners += verdict.learner != WHOLE
             problems += len(verdict.problems)
             if as_json:
                 print_json(verdict._asdict())

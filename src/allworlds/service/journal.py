@@ -138,6 +138,17 @@ class Position(NamedTuple):
     archived_at: float | None
 
 
+STRAYS = """SELECT learner FROM
+    (SELECT learner FROM decisions UNION SELECT learner FROM events UNION SELECT learner FROM snapshots) AS named
+    WHERE learner NOT IN (SELECT name FROM learners) ORDER BY learner"""
+"""Learners that rows name and that are not there."""
+
+
+def stray(name: str) -> str:
+    """What is wrong with such rows."""
+    return f"there are rows of a learner {name!r}, which is not there"
+
+
 class Journal(Protocol):
     """Where rows are kept: in memory, in SQLite or in PostgreSQL, with the same contract."""
 
@@ -200,6 +211,9 @@ class Journal(Protocol):
 
     def stream(self, learner: str) -> Iterator[tuple[DecisionRow, EventRow | None]]:
         """All decisions in the order in which they were made, each with the event that ended it; from any thread."""
+
+    def problems(self) -> list[str]:
+        """What the database itself finds wrong, and rows that belong to no learner."""
 
     def keys(self) -> list[KeyRow]:
         """All keys, revoked ones included, oldest first."""
@@ -336,6 +350,9 @@ class MemoryJournal:
         with self._lock:
             rows, events = list(self._decisions[learner].values()), self._events[learner][:]
         return ((row, None if row.seq is None else events[row.seq - 1]) for row in rows)
+
+    def problems(self) -> list[str]:
+        return []
 
     def keys(self) -> list[KeyRow]:
         return sorted(self._keys.values(), key=lambda key: (key.created_at, key.id))

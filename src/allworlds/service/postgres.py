@@ -28,6 +28,7 @@ from allworlds.foundation.errors import AllWorldsError, import_extra
 from allworlds.service.journal import (
     AWAY,
     ENDS,
+    STRAYS,
     AlreadyThere,
     Clock,
     DecisionRow,
@@ -37,6 +38,7 @@ from allworlds.service.journal import (
     Position,
     SchemaTooNew,
     Unavailable,
+    stray,
 )
 from allworlds.service.schema import SchemaTooOld, prepare
 
@@ -335,6 +337,9 @@ class PostgresJournal:
             ON CONFLICT (learner, base) DO UPDATE SET seq = excluded.seq, state = excluded.state
             WHERE excluded.seq >= snapshots.seq"""
         self._execute(statement, (learner, int(base), seq, state))
+
+    def problems(self) -> list[str]:
+        return [stray(name) for (name,) in self._execute(STRAYS)]
 
     def keys(self) -> list[KeyRow]:
         return [KeyRow._make(row) for row in self._execute(f"SELECT {KEY} FROM keys ORDER BY created_at, id")]

@@ -26,6 +26,7 @@ from allworlds.service.journal import (
     AWAY,
     ENDS,
     OPEN,
+    STRAYS,
     AlreadyThere,
     Clock,
     DecisionRow,
@@ -34,6 +35,7 @@ from allworlds.service.journal import (
     LearnerRow,
     Position,
     Unavailable,
+    stray,
 )
 from allworlds.service.schema import prepare
 
@@ -300,6 +302,10 @@ class SQLiteJournal:
             raise failed(problem) from None
         finally:
             connection.close()
+
+    def problems(self) -> list[str]:
+        found = [f"SQLite finds: {line}" for (line,) in self._run("PRAGMA integrity_check(10)") if line != "ok"]
+        return found + [stray(name) for (name,) in self._run(STRAYS)]
 
     def keys(self) -> list[KeyRow]:
         return [KeyRow(*row) for row in self._run(f"SELECT {KEY} FROM keys ORDER BY created_at, id")]
