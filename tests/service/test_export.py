@@ -85,6 +85,8 @@ def test_a_log_that_was_downloaded_can_be_loaded_and_evaluated(prices, ending, t
     table = aw.load_log(path)
     assert table["status"].tolist() == [status for _, status, _ in answers.values()]
     assert table["arm"].tolist() == [answer["arm"] for answer, _, _ in answers.values()]
+    assert table["id"].tolist() == list(answers)
+    assert table["segment"].tolist()[:8] == ["north", "", "", "", "", "", "", "north"]
     evaluation = aw.evaluate(table)
     served = client.get("/v1/learners/prices/evaluate").json()
     for value in served["values"]:

@@ -61,6 +61,8 @@ COLUMNS = {
     "package_version": "word",
 }
 """The columns of a log on disk; :func:`load_log` leaves out ``kind``, which says what of a decision a row tells."""
+MORE = ("id", "segment")
+"""Further columns of a log that a service exported: the decision's own id, and its segment."""
 OUTCOME = ("loss", "reward", "losses", "status", "outcome_timestamp")
 """What an outcome adds to its decision."""
 
@@ -244,6 +246,7 @@ def load_log(path: str | os.PathLike[str]) -> Any:
     | ``probabilities``, ``available`` | of all arms, in single precision; which could be chosen, None for all |
     | ``status``, ``package_version`` | what became of it, and who wrote it |
     | ``era`` | how often arms had come or gone, or who shows whom had changed |
+    | ``id``, ``segment`` | in the export of a service: the decision's own id, and its segment or "" |
     """
     import_extra("pandas", "tables", "load_log needs")
     rows, headers = read_rows(path)
@@ -294,7 +297,8 @@ def _read_lines(path: Path) -> tuple[Any, list[dict[str, Any]]]:
             raise InvalidState(f"{path} is not a log of decisions; Agent(graph, log=...) writes one")
     if not eras.headers:
         raise InvalidParameter(f"{str(path)!r} has no rows yet; agent.log.flush() writes them")
-    return pandas.DataFrame(rows, columns=[*COLUMNS, "era"]), eras.headers
+    more = [name for name in MORE if rows and name in rows[0]]
+    return pandas.DataFrame(rows, columns=[*COLUMNS, *more, "era"]), eras.headers
 
 
 def _parsed_lines(path: Path) -> Iterator[dict[str, Any]]:

@@ -25,7 +25,7 @@ from allworlds import __version__
 from allworlds.agents.evaluation import evaluate
 from allworlds.agents.export import export_log
 from allworlds.agents.log import OBSERVED, OPEN, VOID
-from allworlds.agents.log_files import COLUMNS, HEADER, load_log
+from allworlds.agents.log_files import COLUMNS, HEADER, MORE, load_log
 from allworlds.agents.log_rows import Sight
 from allworlds.foundation.errors import InvalidParameter, import_extra
 from allworlds.service.journal import VOIDED, DecisionRow, EventRow, ServiceError
@@ -39,7 +39,6 @@ PAGE = 1000
 PIECE = 1 << 16
 """Bytes that are sent at once."""
 ENDINGS = {"parquet": "parquet", "obp": "npz", "vw": "txt", "dsjson": "jsonl", "coba": "json", "jsonl": "jsonl"}
-MORE = ("id", "segment")
 Pair = tuple[DecisionRow, EventRow | None]
 Pieces = Generator[bytes, None, None]
 
