@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from concurrent.futures import Future
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from allworlds.service.journal import Unavailable
 from allworlds.service.messages import MOST_IN_BATCH
+from allworlds.service.routes import Stream
+from allworlds.service.security import Limits, Refused
 from stand_in_engine import make_app, send
 
 DECISIONS = "/v1/learners/prices/decisions"
@@ -27,6 +32,61 @@ def test_an_id_in_a_path_is_any_text_slashes_included(text):
     answer = send(app, "PUT", f"{DECISIONS}/{quoted(text)}/outcome", json={"a": 0.25})
     assert answer.status_code == 200
     assert app.engine.asked == [("observe", "prices", text, {"a": 0.25})]
+
+
+def test_an_id_in_a_path_may_come_as_plain_bytes_and_is_never_another_one():
+    app = make_app()
+    scope = {"method": "GET", "path": "", "query_string": b""}
+    for text in ("é", "è", "a%2Fb", "plain"):
+        _, request = app._find(scope | {"raw_path": f"{DECISIONS}/{text}".encode()})
+        assert request.rest == text.replace("%2F", "/")
+    with pytest.raises(Refused):
+        app._find(scope | {"raw_path": f"{DECISIONS}/é".encode("latin-1")})
+
+
+def test_an_answer_of_503_does_not_say_where_the_database_is():
+    app = make_app()
+    app.engine.submit = lambda calls, deliver: [fail(call, deliver) for call in calls]
+
+    def fail(call, deliver):
+        call.error = Unavailable("cannot open the database '/srv/secret.db'", "the database is away")
+        deliver([call])
+
+    answer = send(app, "POST", DECISIONS, json={})
+    assert (answer.status_code, answer.json()["error"]) == (503, "the database is away")
+
+
+def test_learners_that_are_being_created_are_limited_also_when_their_clients_gave_up():
+    app = make_app(limits=Limits(creations=2, answer_seconds=0.05))
+    work = [Future() for _ in range(3)]
+    left = iter(work)
+    app.engine.create = lambda body: next(left)
+    body = {"name": "prices", "graph": {"cliques": [["a"]]}}
+    assert [send(app, "POST", "/v1/learners", json=body).status_code for _ in range(4)] == [503, 503, 429, 429]
+    work[0].set_result(({}, True))
+    assert send(app, "POST", "/v1/learners", json=body).status_code == 503
+    assert send(app, "POST", "/v1/learners", json=body).status_code == 429
+
+
+def test_a_client_that_reads_too_slowly_does_not_keep_others_from_exports():
+    app = make_app(limits=Limits(answer_seconds=0.05, downloads=1))
+    sent = []
+
+    async def send_slowly(message):
+        sent.append(message["type"])
+        if "body" in message:
+            await asyncio.Event().wait()
+
+    async def receive():
+        await asyncio.Event().wait()
+
+    def pieces():
+        yield b"more"
+
+    stream = Stream(b"first", pieces(), app._begin_download(), "application/jsonl", "prices.jsonl")
+    asyncio.run(app._send_stream(stream, receive, send_slowly))
+    assert sent == ["http.response.start", "http.response.body"]  # no end: the server closes the connection
+    app._begin_download()
 
 
 def test_a_batch_is_not_a_decision():

@@ -141,7 +141,7 @@ class App:
 
     def _find(self, scope: Scope) -> tuple[Route, Request]:
         """The route of a path: its parts are decoded one by one, so a label may contain a slash."""
-        parts = (scope.get("raw_path") or scope["path"].encode()).decode("ascii", "replace").split("/")
+        parts = (scope.get("raw_path") or scope["path"].encode()).decode("latin-1").split("/")
         routes = self._routes.get(_literals(parts))
         if routes is None:
             raise Refused(404, f"there is nothing at {shown(scope['path'])}; see /openapi.json")
@@ -282,9 +282,13 @@ class App:
         try:
             piece: bytes | None = stream.first
             while piece is not None and not gone.done():
-                await send({"type": "http.response.body", "body": piece, "more_body": True})
+                async with asyncio.timeout(self.limits.answer_seconds):
+                    await send({"type": "http.response.body", "body": piece, "more_body": True})
                 piece = await asyncio.to_thread(next, stream.pieces, None)
             await send({"type": "http.response.body", "body": b""})
+        except (TimeoutError, AllWorldsError) as error:  # without its end, an answer makes the server hang up
+            why = "the client reads too slowly" if isinstance(error, TimeoutError) else str(error)
+            LOG.warning("%s was not sent to its end: %s", stream.filename, why)
         finally:
             stream.release()
             gone.cancel()
@@ -318,7 +322,7 @@ def _table() -> dict[tuple[str | int, ...], dict[str, Route]]:
 
 def _decode(part: str) -> str:
     try:
-        return unquote_to_bytes(part).decode() if "%" in part else part
+        return part if part.isascii() and "%" not in part else unquote_to_bytes(part.encode("latin-1")).decode()
     except UnicodeDecodeError:
         raise Refused(400, f"the path has {shown(part)}; expected UTF-8") from None
 
