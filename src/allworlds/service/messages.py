@@ -145,7 +145,7 @@ class Cover(Struct):
 
     cliques: list[list[str]]
     method: str
-    lower_bound: int
+    lower_bound: int | None
     minimum: bool
     """Whether no cover has fewer cliques, which the certificate proves."""
     certificate: Any
