@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 
 from allworlds.service.app import App
-from allworlds.service.batch import Call
+from allworlds.service.calls import Call
 from allworlds.service.journal import KeyRow, ServiceError, Unavailable
 from allworlds.service.keys import KeyRing
 from allworlds.service.security import Limits, allowed_hosts

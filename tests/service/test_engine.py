@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from allworlds.service.batch import Call
+from allworlds.service.calls import Call
 from allworlds.service.engine import Engine
 from allworlds.service.journal import ServiceError
 from service_stores import PRICES, Store, ask, status

@@ -19,6 +19,7 @@ import msgspec
 
 from allworlds import __version__
 from allworlds.foundation.errors import AllWorldsError
+from allworlds.service.calls import Call
 from allworlds.service.journal import Unavailable
 from allworlds.service.keys import KeyRing
 from allworlds.service.messages import NAME, NewLearner, sentence
@@ -37,7 +38,6 @@ from allworlds.service.security import (
 )
 
 if TYPE_CHECKING:
-    from allworlds.service.batch import Call
     from allworlds.service.engine import Engine
 
 Scope = MutableMapping[str, Any]
@@ -198,8 +198,6 @@ class App:
 
     async def ask(self, verb: str, name: str = "", *, weight: int = 1, **arguments: Any) -> Any:
         """What the engine answers; it is committed when this returns."""
-        from allworlds.service.batch import Call  # not before there is an engine: it loads the compiler
-
         engine = self._ready_engine()
         self._begin_flight(weight)
         call = Call(verb, name, arguments)

@@ -20,7 +20,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from allworlds.foundation.errors import AllWorldsError
-from allworlds.service.batch import EXPIRE_AT_ONCE, Batch, Call, Limits
+from allworlds.service.batch import EXPIRE_AT_ONCE, Batch
+from allworlds.service.calls import Call, Limits
 from allworlds.service.fold import check_foldable, start
 from allworlds.service.journal import DecisionRow, EventRow, Journal, KeyRow, ServiceError, Unavailable
 from allworlds.service.live import Live, Segment
@@ -41,7 +42,7 @@ class Engine:
     journal:
         Where everything is kept; the engine's thread is the only one that writes to it. The caller closes it.
     max_open, max_segments, probabilities_up_to, snapshot_every:
-        See :class:`~allworlds.service.batch.Limits`.
+        See :class:`~allworlds.service.calls.Limits`.
     expire_every:
         Seconds between two looks for decisions past their deadline.
     """

@@ -53,6 +53,16 @@ class Segment:
         return self._totals if self._totals is not None else totals_of(self.rule.learner, self._state)
 
     @property
+    def at_work(self) -> bool:
+        """Whether the state is there."""
+        return self._state is not None
+
+    @property
+    def round(self) -> int:
+        """One plus the number of outcomes learnt."""
+        return int(self._totals.clock[0] if self._totals is not None else self._state.clock[0])
+
+    @property
     def state(self) -> Any:
         """The learner's state, with kernels bound to it."""
         if self._state is None:
