@@ -14,7 +14,8 @@ import pytest
 from allworlds.foundation.errors import InvalidState
 from allworlds.service import batch as batch_module
 from allworlds.service import engine as engine_module
-from allworlds.service.batch import Call
+from allworlds.service import learner_verbs
+from allworlds.service.calls import Call
 from allworlds.service.engine import Engine
 from allworlds.service.journal import MemoryJournal, Unavailable
 from allworlds.service.live import Segment, load
@@ -158,6 +159,34 @@ def test_a_client_cannot_make_segments_without_end(store: Store) -> None:
     assert status(engine.choose("prices", "again", segment="two")) == 200
     assert status(engine.choose("prices", "none")) == 200
     assert status(engine.choose("prices", "more", segment="three")) == 422
+
+
+def test_showing_a_learner_makes_few_states_however_many_segments_there_are(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = store.start()
+    ask(engine.create(PRICES))
+    for number in range(5):
+        answer = ask(engine.choose("prices", str(number), segment=f"s{number}"))
+        ask(engine.observe("prices", str(number), outcome(answer)))
+    at_work = ask(engine.state("prices"))["segments"]
+    assert all(row["round"] == 2 and row["likeliest"] in "abcd" for row in at_work.values())
+    monkeypatch.setattr(learner_verbs, "MOST_STATES", 2)
+    assert ask(engine.state("prices"))["segments"] == at_work  # those that are there are shown
+    shown = ask(store.restart().state("prices"))["segments"]
+    assert [row["round"] for row in shown.values()] == [2] * 5
+    assert sum(row["likeliest"] is not None for row in shown.values()) == 2
+
+
+def test_an_arm_that_is_added_again_is_the_same_also_after_other_arms_changed(store: Store) -> None:
+    engine = store.start()
+    ask(engine.create(PRICES))
+    ask(engine.add_arm("prices", "e", ["c", "d"]))
+    ask(engine.add_arm("prices", "f", ["e"]))
+    ask(engine.retire_arm("prices", "c"))
+    events = ask(engine.view("prices"))["events"]
+    assert ask(engine.add_arm("prices", "e", ["d", "c"]))["events"] == events  # its first answer was lost
+    assert status(engine.add_arm("prices", "e", ["d", "f"])) == 409
 
 
 def test_arms_that_change_while_a_learner_is_read_are_read_too(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
