@@ -133,7 +133,7 @@ class Batch:
         if live is None and row is None:
             if missing_ok:
                 return None  # type: ignore[return-value]
-            raise ServiceError(404, f"there is no learner {name!r}")
+            raise ServiceError(404, f"there is no learner {name!r}; GET /v1/learners lists them")
         self.touched.add(name)
         position = None
         if shared:
@@ -168,7 +168,9 @@ class Batch:
             row = self.journal.learner(call.name)
             if row is not None:
                 if row.body != body:
-                    raise ServiceError(409, f"there is already a learner {call.name!r}, made from another body")
+                    raise ServiceError(
+                        409, f"there is already a learner {call.name!r} with other settings; try another name"
+                    )
                 return self.view(self.find(call.name)), False
             try:
                 secret = secrets.token_bytes(32)
