@@ -158,7 +158,7 @@ def test_a_learner_of_a_file_that_differs_from_the_one_there_stops_the_start(tmp
     with serving(journal) as service:
         httpx.post(f"{service.url}/v1/learners", json=LEARNER).raise_for_status()
     service = Service(Settings(database="memory:", port=0, create=(tmp_path / "learner.json",)), journal)
-    with pytest.raises(Exception, match="another body"):
+    with pytest.raises(Exception, match="other settings"):
         service.run()
 
 

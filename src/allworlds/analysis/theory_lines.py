@@ -119,9 +119,10 @@ def _on_cliques(cover: CliqueCover, world: World, rounds: Rounds) -> TheoryLine 
     arcs = int((cover.sizes**2 - cover.sizes).sum() // 2)
     if world.means is not None or world.arrays.attack != NO_ATTACK or cover.graph.n_edges != arcs:
         return None
+    values = np.array([cliques_lower_bound(cover.sizes.tolist(), int(t)) for t in rounds])
     return TheoryLine(
         "cliques",
-        np.array([cliques_lower_bound(cover.sizes.tolist(), int(t)) for t in rounds]),
+        np.where(values < rounds, values, np.nan),
         "order of the best on these cliques",
         "The dash-dotted line is √(t Σ log(m + 1)), summed over the cliques of m arms: no learner has a smaller "
         "worst-case regret on them, up to a constant.",

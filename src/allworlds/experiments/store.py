@@ -248,7 +248,8 @@ def read_description(folder: str | Path) -> dict[str, Any]:
     except (OSError, ValueError, KeyError, TypeError) as error:
         reason = getattr(error, "strerror", None) or "it is damaged"
         raise InvalidParameter(
-            f"'{folder}' holds no experiment ({DESCRIPTION}: {reason}); expected a folder made by 'allworlds run'"
+            f"'{folder}' holds no experiment ({DESCRIPTION}: {reason}); expected a folder made by "
+            "'allworlds run' or 'allworlds race'"
         ) from None
     if found != FOLDER_FORMAT:
         raise InvalidParameter(f"'{path}' has format {found}; this version reads {FOLDER_FORMAT}")

@@ -149,7 +149,7 @@ def title_of(spec: str) -> str:
     'Corrupted (attack best-worst, budget 1000)'
     """
     parsed = parse_spec(spec)
-    name = parsed.name.replace("-", " ").capitalize()
+    name = _spoken(parsed.name).capitalize()
     details = [str(value) for value in parsed.positional]
     for key, value in parsed.options.items():
         listed = "/".join(map(str, value)) if isinstance(value, tuple) else str(value)
@@ -164,11 +164,13 @@ def short_titles(specs: list[str]) -> dict[str, str]:
     'stochastic, gap 0.2'
     >>> short_titles(["stochastic:gap=0.1"])["stochastic:gap=0.1"]
     'stochastic'
+    >>> list(short_titles(["lock-in", "constrained-adversary"]).values())
+    ['lock-in', 'constrained adversary']
     """
     parsed = {spec: parse_spec(spec) for spec in specs}
     titles = {}
     for spec, one in parsed.items():
-        name = one.name.replace("-", " ")
+        name = _spoken(one.name)
         same = [other for other in parsed.values() if other.name == one.name]
         distinct = [
             f"{key} {value}"
@@ -177,3 +179,7 @@ def short_titles(specs: list[str]) -> dict[str, str]:
         ]
         titles[spec] = ", ".join([name, *distinct])
     return titles
+
+
+def _spoken(name: str) -> str:
+    return name if name == "lock-in" else name.replace("-", " ")  # a lock-in is one word

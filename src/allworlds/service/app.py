@@ -158,7 +158,7 @@ class App:
         if len(parts) > 3:
             name = _decode(parts[3])
             if not NAME.fullmatch(name):
-                raise Refused(404, f"there is no learner {shown(name)}")
+                raise Refused(404, f"there is no learner {shown(name)}; GET /v1/learners lists them")
         if len(parts) > 5:
             rest = check_text("id" if "{id}" in route.path else "label", _decode(parts[5]))
         query = scope["query_string"]
@@ -232,7 +232,7 @@ class App:
     def check_ready(self) -> None:
         """Raise :class:`Refused` while the service cannot decide."""
         if self.engine is None:
-            raise Refused(503, f"the service is {self.state}; try again in a few seconds", retry_after())
+            raise Refused(503, f"the service is {self.state}; try again once /readyz answers 200", retry_after())
 
     def health(self, status: str) -> dict[str, str]:
         """The answer of a probe."""

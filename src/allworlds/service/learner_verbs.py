@@ -26,7 +26,7 @@ class LearnerVerbs(Transaction):
         if row is None:
             return None
         if row.body != call.arguments["body"]:
-            raise ServiceError(409, f"there is already a learner {call.name!r}, made from another body")
+            raise ServiceError(409, f"there is already a learner {call.name!r} with other settings; try another name")
         return self.view(self.find(call.name))
 
     def do_create(self, call: Call) -> tuple[dict[str, Any], bool]:

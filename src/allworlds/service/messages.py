@@ -228,7 +228,7 @@ class Health(Struct):
 
 
 WORDS = {
-    "str": "a text",
+    "str": "a string",
     "int": "an integer",
     "float": "a number",
     "bool": "true or false",
@@ -243,7 +243,7 @@ def sentence(error: msgspec.ValidationError) -> str:
     """What msgspec says of a wrong shape, in our grammar.
 
     >>> sentence(msgspec.ValidationError("Expected `str | null`, got `int` - at `$.id`"))
-    'id is an integer; expected a text or null'
+    'id is an integer; expected a string or null'
     """
     what, _, place = str(error).partition(" - at `$")
     place = place.rstrip("`").lstrip(".").replace("[...]", " of an arm").lstrip() or "the body"

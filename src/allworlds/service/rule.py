@@ -285,7 +285,7 @@ def is_text(text: str) -> bool:
 
 def _text(name: str, value: Any) -> str:
     if not isinstance(value, str):
-        raise InvalidParameter(f"{name} is {shorten(value)}; expected a text")
+        raise InvalidParameter(f"{name} is {shorten(value)}; expected a string")
     return value
 
 

@@ -59,7 +59,7 @@ class Transaction:
         if live is None and row is None:
             if missing_ok:
                 return None  # type: ignore[return-value]
-            raise ServiceError(404, f"there is no learner {name!r}")
+            raise ServiceError(404, f"there is no learner {name!r}; GET /v1/learners lists them")
         self.touched.add(name)
         position = None
         if shared:

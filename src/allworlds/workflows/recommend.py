@@ -132,8 +132,8 @@ class Recommendation:
         runs = "no run lost more than 0.1 T" if share == 0.0 else f"up to {share:.0%} of its runs lost more than 0.1 T"
         speed = max(row.microseconds for row in self.measured)
         return (
-            f"It should cost: by its bound, {self.bound}{proved}; as measured, {between}, a regret of {lowest:,.0f} to "
-            f"{highest:,.0f} in {' or '.join(f'{t:,}' for t in horizons)} rounds, where {runs}, and up to {speed:.1f} "
+            f"Its bound: {self.bound}{proved}. Measured there: {between}, a regret of {lowest:,.0f} to {highest:,.0f} "
+            f"in {' or '.join(f'{t:,}' for t in horizons)} rounds, where {runs}, and up to {speed:.1f} "
             f"microseconds a round."
         )
 
