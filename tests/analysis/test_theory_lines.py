@@ -22,7 +22,8 @@ def line(kind, played_on, world):
 def test_on_disjoint_cliques_the_order_of_the_best_worst_case_regret_is_drawn():
     found = line("cliques", clique_cover(disjoint_cliques([3, 2, 1])), constrained_adversary(6))
     total = math.log(4) + math.log(3) + math.log(2)
-    np.testing.assert_allclose(found.values, np.sqrt(ROUNDS * total))
+    np.testing.assert_allclose(found.values[1:], np.sqrt(ROUNDS[1:] * total))
+    assert math.isnan(found.values[0])  # above the number of rounds it says nothing
     assert "order" in found.text
     assert "√(t Σ log(m + 1))" in found.sentence
 
