@@ -115,8 +115,14 @@ def test_what_does_not_fit_together_is_refused_before_the_first_round(tmp_path, 
     assert sentence in str(refused.value)
 
 
+WITH_ALL_LEARNERS = ("all-worlds", "changing-graphs", "directed")
+"""To compile their learners takes minutes."""
+
+
 @pytest.mark.compiled
-@pytest.mark.parametrize("name", shipped())
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name in WITH_ALL_LEARNERS else ()) for name in shipped()]
+)
 def test_every_shipped_experiment_resolves_and_each_of_its_combinations_plays(name):
     experiment, source = read_experiment(name, ["grid.seeds=1"])
     cache = SpecCache(source.base)
