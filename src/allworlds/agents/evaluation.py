@@ -302,6 +302,26 @@ def _view(sightings: Sightings, what: Floats | Replayed, rounds: LoggedRounds, a
     )
 
 
+def parse_policy(text: str, labels: Sequence[Any]) -> str | dict[str, float]:
+    """ "each", an arm, or a distribution as a dictionary.
+
+    >>> parse_policy("a=b", ["a=b"]), parse_policy("red=0.25,blue=0.75", ["red", "blue"])
+    ('a=b', {'red': 0.25, 'blue': 0.75})
+    """
+    if text in labels or "=" not in text:
+        return text
+    shares: dict[str, float] = {}
+    for piece in text.split(","):
+        arm, _, share = piece.rpartition("=")
+        try:
+            shares[arm.strip()] = float(share)
+        except ValueError:
+            raise InvalidParameter(
+                f"policy is {text!r}; expected each, an arm, or a distribution such as a=0.5,b=0.5"
+            ) from None
+    return shares
+
+
 def _guesses(sightings: Sightings, arms: Ints, n_rounds: int) -> Floats:
     """(n, A) for each round and arm of ``arms`` the mean of the losses seen before, started with one of 1/2."""
     sums, counts = np.zeros((n_rounds + 1, arms.size)), np.zeros((n_rounds + 1, arms.size))

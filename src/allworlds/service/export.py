@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from allworlds import __version__
-from allworlds.agents.evaluation import evaluate
+from allworlds.agents.evaluation import evaluate, parse_policy
 from allworlds.agents.export import export_log
 from allworlds.agents.log import OBSERVED, OPEN, VOID
 from allworlds.agents.log_files import COLUMNS, HEADER, MORE, load_log
@@ -66,26 +66,6 @@ def evaluate_journal(engine: Engine, name: str, query: Mapping[str, str]) -> dic
     labels = table.attrs["log"]["labels"]
     policy = parse_policy(query.get("policy", "each"), labels)
     return evaluate(table, policy, level=level, missing=query.get("missing", "drop")).to_dict()
-
-
-def parse_policy(text: str, labels: Sequence[str]) -> str | dict[str, float]:
-    """ "each", an arm, or a distribution as a dictionary.
-
-    >>> parse_policy("a=b", ["a=b"]), parse_policy("red=0.25,blue=0.75", ["red", "blue"])
-    ('a=b', {'red': 0.25, 'blue': 0.75})
-    """
-    if text in labels or "=" not in text:
-        return text
-    shares: dict[str, float] = {}
-    for piece in text.split(","):
-        arm, _, share = piece.rpartition("=")
-        try:
-            shares[arm.strip()] = float(share)
-        except ValueError:
-            raise InvalidParameter(
-                f"policy is {text!r}; expected each, an arm, or a distribution such as a=0.5,b=0.5"
-            ) from None
-    return shares
 
 
 def lines(pairs: Iterable[Pair], rules: Sequence[Rule]) -> Pieces:

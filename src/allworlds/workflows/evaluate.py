@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from allworlds.agents.evaluation import Evaluation, Policy, evaluate
+from allworlds.agents.evaluation import Evaluation, Policy, evaluate, parse_policy
 from allworlds.agents.log_files import load_log
 from allworlds.agents.replay import OnProgress
 from allworlds.foundation.errors import InvalidParameter
@@ -39,7 +39,7 @@ def evaluate_log(
     """
     table = load_log(log)
     folder = None if out is None else open_folder(Path(out))
-    chosen: Policy = parse_policy(policy)
+    chosen: Policy = parse_policy(policy, table.attrs.get("log", {}).get("labels") or ())
     if learner is not None:
         if policy != "each":
             raise InvalidParameter("got a policy and a learner; expected one of the two")
@@ -55,26 +55,6 @@ def evaluate_log(
         evaluation.to_frame().to_csv(folder / "evaluation.csv", index=False)
         files = (*files, folder / "evaluation.csv")
     return evaluation, files
-
-
-def parse_policy(text: str) -> str | dict[str, float]:
-    """An arm or "each" as it is, a distribution as a dictionary.
-
-    >>> parse_policy("red"), parse_policy("red=0.25,blue=0.75")
-    ('red', {'red': 0.25, 'blue': 0.75})
-    """
-    if "=" not in text:
-        return text
-    shares: dict[str, float] = {}
-    for piece in text.split(","):
-        arm, _, share = piece.rpartition("=")
-        try:
-            shares[arm.strip()] = float(share)
-        except ValueError:
-            raise InvalidParameter(
-                f"policy is {text!r}; expected each, an arm, or a distribution such as a=0.5,b=0.5"
-            ) from None
-    return shares
 
 
 def graph_of_log(table: Any) -> FeedbackGraph:
