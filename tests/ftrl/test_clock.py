@@ -77,8 +77,8 @@ def test_the_rate_falls_with_the_given_power_of_the_rounds(power):
 @pytest.mark.parametrize(
     ("before", "after", "excess"),
     [
-        (0.0, 104.0, 0.4),  # 11.6 + 0.08 * 400 + 3 * 20 is the limit
-        (0.0, 103.0, 0.0),
+        (0.0, 88.0, 0.4),  # 11.6 + 0.04 * 400 + 3 * 20 is the limit
+        (0.0, 87.0, 0.0),
         (150.0, 151.0, 1.0),  # already above: no further rise
         (150.0, 145.0, 0.0),  # falling is never held back
     ],

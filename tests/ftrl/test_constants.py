@@ -61,8 +61,8 @@ def test_practical_constants_are_those_of_theorem_c(cover):
     assert constants.beta == pytest.approx(0.2 + 1.25 * rebound(5), rel=1e-15)
     assert (constants.eta0, constants.gamma, constants.power, constants.estimator) == (4.0, 0.0, 0.5, "baseline")
     assert (constants.memory, constants.barrier_slope) == (20.0, 1.25)
-    assert (constants.deficit_limit, constants.deficit_root) == (0.08, 4.0)
-    assert constants.baseline_share == 0.75
+    assert (constants.deficit_limit, constants.deficit_root) == (0.04, 6.0)
+    assert constants.baseline_share == 0.85
     assert (constants.implicit_exploration, constants.variance_floor, constants.head_start) == (0.0, 1.0, 300.0)
     assert TsallisShannon(cover).constants == constants
 
@@ -94,7 +94,7 @@ def test_what_is_not_as_in_the_paper_is_seen_in_the_repr(cover):
     assert "exploration" not in repr(Constants.paper(cover, 10))
     assert "floor" not in repr(Constants.sharp(cover))
     assert "implicit exploration=57.62/(t + 300), variance floor=0.25)" in repr(Constants.unproved(cover))
-    words = "memory=20, baseline share=0.75, barrier slope=1.25, deficit limit=0.08, deficit root=4)"
+    words = "memory=20, baseline share=0.85, barrier slope=1.25, deficit limit=0.04, deficit root=6)"
     assert words in repr(Constants.practical(cover))
     for whole in (Constants.paper(cover, 10), Constants.sharp(cover), Constants.unproved(cover)):
         assert "share" not in repr(whole)

@@ -286,7 +286,7 @@ def test_a_baseline_with_growing_memory_moves_by_its_share_of_the_way_and_the_ba
         beta = constants.beta + constants.barrier_slope * highest
         assert learner.constants_now(state).beta == pytest.approx(beta, rel=1e-12)
         losses = np.random.default_rng(t).uniform(size=11) * (1.0 if t < 100 else 0.2)
-        baseline += (0.75 * losses[ticket.arm] - baseline) * min(1.0, 20.0 / (t + 100.0))
+        baseline += (0.85 * losses[ticket.arm] - baseline) * min(1.0, 20.0 / (t + 100.0))
         highest = max(highest, baseline)
         learner.update(state, ticket, losses[learner.observes(ticket.arm)])
     assert 0.0 < baseline < 0.5 * highest

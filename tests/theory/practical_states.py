@@ -59,7 +59,7 @@ def practical_state(rng: np.random.Generator, *, late: bool | None = None) -> Pr
     if far < 0.15:  # one clique with almost no mass
         cumulative[cover.owner == 0] += 10.0 ** rng.uniform(3.0, 8.0)
     elif far < 0.4:  # near the limit that holds estimates back
-        cumulative[cover.owner == 0] += (0.08 * s + 4.0 * np.sqrt(s)) * rng.uniform(0.2, 1.0)
+        cumulative[cover.owner == 0] += (0.04 * s + 6.0 * np.sqrt(s)) * rng.uniform(0.2, 1.0)
     best_arm = int(cumulative.argmin()) if rng.random() < 0.8 else int(rng.integers(cover.n_arms))
     losses = rng.random(cover.n_arms)
     if rng.random() < 0.6:
@@ -102,7 +102,7 @@ def shipped_run(sizes: list[int], rounds: int, seed: int) -> tuple[list[Practica
         assert now.beta == states[-1].barrier
         np.testing.assert_allclose(learner.distribution(memory), states[-1].distribution, rtol=1e-6, atol=1e-12)
         clique, weight = cover.cliques[ticket.clique], 1.0 / ticket.clique_probability
-        limit = float(memory.clock[MULTIPLIER]) + 0.08 * (t + 300.0) + 4.0 * float(np.sqrt(t + 300.0))
+        limit = float(memory.clock[MULTIPLIER]) + 0.04 * (t + 300.0) + 6.0 * float(np.sqrt(t + 300.0))
         learner.update(memory, ticket, losses[clique])
         exact = before.copy()  # the rule of the theorem with the learner's own mass and multiplier, to the last bit
         exact[clique] += (losses[clique] - ticket.baseline) * weight

@@ -28,13 +28,13 @@ class ByHand:
         self.reach = [sharp_alpha(d, 0.25) + math.log(d) for d in sizes]
         self.n = rebound(max(sizes))
         self.beta = 0.2 + 1.25 * self.n
-        self.beta_max = self.beta + 1.25 * 0.75
-        # each b from 0 to the share 0.75; the step is 1/2000, and the largest value is at an end for these sizes
+        self.beta_max = self.beta + 1.25 * 0.85
+        # each b from 0 to the share 0.85; the step is 1/2000, and the largest value is at an end for these sizes
         self.rho_bar = max(
             ((self.beta + 1.25 * b) / (0.2 + 0.25 * (self.n + b))) ** 1.5 * max(b, 1.0 - b) ** 2
-            for b in np.linspace(0.0, 0.75, 1501)
+            for b in np.linspace(0.0, 0.85, 1701)
         )
-        self.limits = [max(r / 0.1024, 25.0 * (self.beta_max + 1.0)) for r in self.reach]
+        self.limits = [max(r / 0.0256, 50.0 * (self.beta_max + 1.0)) for r in self.reach]
         late = [16.0 * r * (math.sqrt(2.0) * (1.0 + self.n) / 0.25) ** 2 for r in self.reach]
         self.t0 = math.ceil(max(*late, *(2.0 * g for g in self.limits)) - 300.0 - 1e-9) - 1
         self.sizes = sizes
@@ -142,8 +142,8 @@ def test_the_last_early_round_is_the_last_one() -> None:
         assert numbers_of(sizes).last_early_round == ByHand(sizes).t0 == last_early(numbers_of(sizes))
     shipped = Constants.practical(cover_of([1, 1]))
     held = numbers_of([1, 1], dataclasses.replace(shipped, eta0=1.0, head_start=0.0))
-    assert held.limits.tolist() == [pytest.approx(156.25)] * 2  # the limit decides, not the rate: (1 / 0.08)^2
-    assert held.last_early_round == last_early(held) == 312
+    assert held.limits.tolist() == [pytest.approx(625.0)] * 2  # the limit decides, not the rate: (1 / 0.04)^2
+    assert held.last_early_round == last_early(held) == 1249
     moved = numbers_of([1, 1], dataclasses.replace(shipped, head_start=0.5))
     assert moved.last_early_round == last_early(moved) == 511  # 512.5 is the first s with a rate of at most 0.1768
     sharp = numbers_of([1, 1], Constants.sharp(cover_of([1, 1])))
@@ -285,7 +285,7 @@ def test_the_excess_of_the_mean_sums_to_what_the_page_says() -> None:
 def test_a_draw_lifts_no_arm_further_above_another_than_the_limit_or_where_it_was() -> None:
     lifted = 0
     for seed in range(20):
-        learner, state = two_arms(0.75, 0, 1.0, 0.5, seed)
+        learner, state = two_arms(0.85, 0, 1.0, 0.5, seed)
         rng = np.random.default_rng([seed, 1])
         for t in range(1, 1500):
             before = learner.cumulative_losses(state)
@@ -293,20 +293,20 @@ def test_a_draw_lifts_no_arm_further_above_another_than_the_limit_or_where_it_wa
             learner.update(state, ticket, np.array([1.0 if ticket.clique == 0 else 0.5]))
             after = learner.cumulative_losses(state)
             if ticket.clique == 0:
-                limit = 0.08 * (t + 300.0) + 4.0 * math.sqrt(t + 300.0)
+                limit = 0.04 * (t + 300.0) + 6.0 * math.sqrt(t + 300.0)
                 assert after[0] - after[1] <= max(before[0] - before[1], limit) + 1e-9
                 lifted += after[0] - before[0] < (1.0 - ticket.baseline) / ticket.clique_probability - 1e-6
     assert lifted > 10  # some of these draws were held back
 
 
 def test_the_change_is_seen_before_nine_tenths_with_the_numbers_of_the_page() -> None:
-    for horizon in (6000, 10**4, 10**6):
+    for horizon in (22_000, 10**5, 10**6):
         r = 0.35 * horizon
-        limit = 0.08 * (r + 300.0) + 4.0 * math.sqrt(r + 300.0)
-        needed = limit / (0.25 * 0.5) + (r + 99.0) / 19.0
-        by_page = 0.64 * (r + 300.0) + 32.0 * math.sqrt(r + 300.0) + 0.053 * (r + 99.0)
+        limit = 0.04 * (r + 300.0) + 6.0 * math.sqrt(r + 300.0)
+        needed = limit / (0.15 * 0.5) + (r + 99.0) / 19.0
+        by_page = 0.533 * (r + 300.0) + 80.0 * math.sqrt(r + 300.0) + 0.053 * (r + 99.0)
         assert needed == pytest.approx(by_page, rel=0.001)
-        assert r + math.ceil(needed) <= 0.595 * horizon + 19.0 * math.sqrt(horizon + 900.0) + 200.0
+        assert r + math.ceil(needed) <= 0.556 * horizon + 48.0 * math.sqrt(horizon + 900.0) + 200.0
         left = math.floor(0.9 * horizon - r - math.ceil(needed))
         assert 2.0**-left < 1e-9
 

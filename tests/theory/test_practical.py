@@ -28,8 +28,8 @@ def test_the_states_reach_the_corners(states: list[PracticalRound]) -> None:
     assert len(late(states)) < 280
     assert max(state.cover.sizes.max() for state in states) >= 25
     baselines = [state.baseline for state in states]
-    assert (min(baselines), max(baselines)) == (0.0, 0.75)  # the shipped share: no baseline can be higher
-    assert any(state.baseline < state.highest == 0.75 for state in states)
+    assert (min(baselines), max(baselines)) == (0.0, 0.85)  # the shipped share: no baseline can be higher
+    assert any(state.baseline < state.highest == 0.85 for state in states)
 
 
 @pytest.mark.parametrize("step", EVERY, ids=lambda step: step.__name__)
@@ -94,7 +94,7 @@ def test_the_deficit_and_the_cost_are_their_formulas(states: list[PracticalRound
             eta = 4.0 * math.sqrt(reach) / math.sqrt(state.round + 300.0)
             rights.append(reach * x / (2.0 * eta) + (c.beta + 1.25 * state.highest) * x**2)
             lefts.append(min(state.cumulative_losses[i] for i in clique) - state.solution.multiplier)
-            limit = max(reach / 0.1024, 25.0 * (c.beta + 1.25 * 0.75 + 1.0))  # theta eta0 = 0.32; 2 / theta = 25
+            limit = max(reach / 0.0256, 50.0 * (c.beta + 1.25 * 0.85 + 1.0))  # theta eta0 = 0.16; 2 / theta = 50
             assert state.numbers.limits[k] == pytest.approx(limit, rel=1e-12)
         check = practical.deficit(state)
         assert check.ratio == pytest.approx(max(a / b for a, b in zip(lefts, rights, strict=True)), rel=1e-6)
@@ -105,7 +105,7 @@ def test_the_deficit_and_the_cost_are_their_formulas(states: list[PracticalRound
 
 def test_the_mass_of_a_clique_that_is_held_back_is_small(states: list[PracticalRound]) -> None:
     ratios = [practical.held_back_mass(state).ratio for state in states if (state.excess > 0.0).any()]
-    assert 0.2 < max(ratios) <= 1.0
+    assert 0.1 < max(ratios) <= 1.0  # the bound leaves the root of the limit out, so early rounds are far below it
 
 
 # --- steps 1 and 2 -------------------------------------------------------------------------------------
@@ -149,9 +149,9 @@ def test_the_changes_of_the_price_are_differences_of_prices(states: list[Practic
 def test_the_fall_of_a_price_reaches_the_baseline_and_a_loss_can_lower_a_price() -> None:
     cover = cover_of([1, 1])
     constants = Constants.practical(cover)
-    state = PracticalRound(cover, constants, 5000, 0.75, 0.75, np.zeros(2), np.zeros(2), 0)
+    state = PracticalRound(cover, constants, 5000, 0.85, 0.85, np.zeros(2), np.zeros(2), 0)
     assert practical.price_falls(state).ratio == pytest.approx(1.0, abs=1e-9)
-    state = PracticalRound(cover, constants, 5000, 0.25, 0.75, np.zeros(2), np.ones(2), 0)
+    state = PracticalRound(cover, constants, 5000, 0.25, 0.85, np.zeros(2), np.ones(2), 0)
     assert practical.price_rises(state).ratio == pytest.approx(1.0, abs=1e-9)
     # 29 light arms lose: the price of the whole clique falls, although no loss is negative
     cover = cover_of([30, 1])
@@ -188,9 +188,9 @@ def test_the_drawn_mass_obeys_its_equation(states: list[PracticalRound]) -> None
 def test_a_rare_clique_grows_by_almost_rho() -> None:
     cover = cover_of([1, 1])
     c = Constants.practical(cover)
-    state = PracticalRound(cover, c, 10**4, 0.75, 0.75, np.array([0.0, 1e8]), np.zeros(2), 0)
+    state = PracticalRound(cover, c, 10**4, 0.85, 0.85, np.array([0.0, 1e8]), np.zeros(2), 0)
     check = practical.mass_growth(state)
-    assert check.right == pytest.approx(1.1375 / 0.3875)  # beta_t = 0.2 + 1.25 * 0.75, and n = 0
+    assert check.right == pytest.approx(1.2625 / 0.4125)  # beta_t = 0.2 + 1.25 * 0.85, and n = 0
     assert 0.95 < check.ratio <= 1.0
     whole = dataclasses.replace(c, baseline_share=1.0)
     state = PracticalRound(cover, whole, 10**4, 1.0, 1.0, np.array([0.0, 1e8]), np.zeros(2), 0)
@@ -249,7 +249,7 @@ def test_the_growth_of_the_theorem_is_the_largest_of_any_round(states: list[Prac
     for sizes in ([1, 1], [10, 2], [1000, 1]):
         numbers = numbers_of(sizes)
         c, n = numbers.constants, numbers.rebound
-        assert numbers.growth == pytest.approx(largest_growth(c.beta, 1.25, n, 0.75), rel=1e-6)
+        assert numbers.growth == pytest.approx(largest_growth(c.beta, 1.25, n, 0.85), rel=1e-6)
         for share in (0.0, 0.3, 0.6, 1.0):
             other = Numbers(np.array(sizes), dataclasses.replace(c, baseline_share=share))
             assert other.growth == pytest.approx(largest_growth(c.beta, 1.25, n, share), rel=1e-6)
@@ -297,7 +297,7 @@ def test_the_shipped_constants_are_covered_for_every_cover() -> None:
         ({"alpha": (1.0, 1.0)}, "alpha is 1 for clique 0"),
         ({"alpha": (1.0,), "rate_factor": ()}, "1 alphas for 2 cliques"),
         ({"beta": 0.0}, "baseline b = 0"),
-        ({"barrier_slope": 0.5}, "baseline b = 0.75;"),
+        ({"barrier_slope": 0.5}, "baseline b = 0.85;"),
         ({"barrier_slope": 0.75, "baseline_share": 1.0}, "baseline b = 1;"),
         ({"barrier_slope": 0.5, "baseline_share": 0.6}, "baseline b = 0.6;"),
         ({"memory": 0.0}, "baseline b = 1;"),
@@ -349,9 +349,9 @@ def test_the_shipped_learner_adds_the_estimates_of_the_theorem() -> None:
             size = 1.0 + np.abs(state.cumulative_losses).max()
             np.testing.assert_allclose(row, expected, rtol=1e-6, atol=1e-8 * size)
             held += bool(state.excess[k] > 0.0)
-            assert 0.0 <= state.baseline <= state.highest <= 0.75
+            assert 0.0 <= state.baseline <= state.highest <= 0.85
             highest = max(highest, state.baseline)
             assert state.highest == highest
-            assert t == 1 or abs(state.baseline - baseline) <= 0.75 * 20.0 / (t + 99.0) * (1.0 + 1e-12)
+            assert t == 1 or abs(state.baseline - baseline) <= 0.85 * 20.0 / (t + 99.0) * (1.0 + 1e-12)
             baseline = state.baseline
     assert held > 0

@@ -300,8 +300,8 @@ def test_steps_refuse_states_they_are_not_about() -> None:
         practical.drawn_best_if_small(dataclasses.replace(small, best_arm=int(cover.cliques[1][0])))
     with pytest.raises(InvalidParameter, match="baseline <= highest"):
         dataclasses.replace(early, baseline=0.5)
-    with pytest.raises(InvalidParameter, match=r"highest 0.76; expected 0 <= baseline <= highest <= 0.75"):
-        dataclasses.replace(early, baseline=0.5, highest=0.76)
+    with pytest.raises(InvalidParameter, match=r"highest 0.86; expected 0 <= baseline <= highest <= 0.85"):
+        dataclasses.replace(early, baseline=0.5, highest=0.86)
     whole = dataclasses.replace(c, baseline_share=1.0)
     assert dataclasses.replace(early, constants=whole, baseline=0.5, highest=1.0).barrier == c.beta + 1.25
     with pytest.raises(InvalidParameter, match="between 0 and 1"):

@@ -207,7 +207,7 @@ def practical_adversarial_bound(sizes: ArrayLike, horizon: int, *, constants: Co
 
     >>> bound = practical_adversarial_bound([1] * 10, horizon=10**6)
     >>> bound.vacuous, round(bound.value)
-    (False, 145951)
+    (False, 202500)
 
     ``docs/default_proof.md``, Theorem C (ii).
     """

@@ -207,7 +207,7 @@ def numbers_of(sizes: ArrayLike, constants: Constants | None = None) -> Numbers:
 
     >>> numbers = numbers_of([1, 1])
     >>> round(numbers.growth, 3), numbers.limits.round(2).tolist(), numbers.last_early_round
-    (2.829, [53.44, 53.44], 211)
+    (3.869, [113.12, 113.12], 211)
     """
     size = checked_sizes(sizes)
     cover = clique_cover(disjoint_cliques(size.tolist()))
