@@ -124,7 +124,7 @@ def test_steps_that_need_a_later_round_say_so() -> None:
 
 @pytest.mark.slow
 def test_every_step_holds_on_thousands_of_states() -> None:
-    rng = np.random.default_rng(2022)  # not the seed of benchmarks/sharp_steps.py, which looks at others
+    rng = np.random.default_rng(2022)  # not the seed of benchmarks/proof_steps.py, which looks at others
     for _ in range(4000):
         state = random_round(rng)
         checks = [step(state) for step in ROUND_STEPS]
