@@ -10,6 +10,7 @@ over sqrt(K T), and the exponent with which the mean grows, with a 95 % interval
     python benchmarks/attacks.py --learner tsallis-shannon --sizes 2x1 --only lock-in
     python benchmarks/attacks.py --search --minutes 6 --found found.json    # search against each learner, then report
     python benchmarks/attacks.py --load found.json --out attacks.md         # play again what was found
+    python benchmarks/attacks.py --load found.json --learner exp3-ix        # the same with another learner
     python benchmarks/attacks.py --learner tsallis-shannon --sizes 2x1 --docs attacks   # into docs/practical.md
 
 From Python, with ``benchmarks/`` on the path, for any ``learner_factory(cover, horizon) -> learner``:
@@ -54,9 +55,10 @@ def report(
     horizons: Sequence[int] = HORIZONS,
     runs: Sequence[int] = RUNS,
     jobs: int | None = None,
+    first: int = FIRST_SEED,
 ) -> Row:
-    """Play one learner under one attack at all horizons."""
-    regrets, first = {}, FIRST_SEED
+    """Play one learner under one attack at all horizons, with seeds from ``first``."""
+    regrets = {}
     for horizon, n_runs in zip(horizons, runs, strict=True):
         _say(f"{name}, {table.name} on {write_sizes(table.sizes)}, {n_runs} runs of {horizon:,} rounds")
         regrets[horizon] = evaluate(learner_factory, table, horizon, range(first, first + n_runs), jobs)
@@ -66,7 +68,7 @@ def report(
 
 
 def attacks_of(options: argparse.Namespace) -> Iterator[tuple[str, Table]]:
-    """(learner, attack): what was found against a learner is played by that learner, the fixed ones by all."""
+    """(learner, attack): what was found against a learner is played by that one, or by those that are named."""
     if options.search:
         found = {learner: _search(learner, options) for learner in options.learner}
         document = {learner: _as_json(learner, result, options) for learner, result in found.items()}
@@ -76,8 +78,9 @@ def attacks_of(options: argparse.Namespace) -> Iterator[tuple[str, Table]]:
             yield from ((learner, table) for _, table in result.tables[: options.worst])
     elif options.load:
         for learner, document in json.loads(options.load.read_text()).items():
-            tables = [Table.from_json(entry["table"]) for entry in document["tables"]]
-            yield from ((learner, table) for table in tables[: options.worst])
+            tables = [Table.from_json(entry["table"]) for entry in document["tables"]][: options.worst]
+            players = options.learner if options.named else [learner]
+            yield from ((player, table) for player in players for table in tables)
     else:
         for learner in options.learner:
             for sizes in options.sizes:
@@ -130,6 +133,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--only", default="", help="attacks whose name contains this")
     parser.add_argument("--horizons", type=_numbers, help="comma-separated")
     parser.add_argument("--runs", type=_numbers, help="at each horizon, comma-separated")
+    parser.add_argument("--first-seed", type=int, default=FIRST_SEED, help="of the runs (default: %(default)s)")
     parser.add_argument("--quick", action="store_true", help="two short horizons, few runs")
     parser.add_argument("--search", action="store_true", help="search against each learner, instead of fixed attacks")
     parser.add_argument("--minutes", type=float, help="effort of a search, for each learner (default 2)")
@@ -145,6 +149,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--out", type=Path, help="write the table there, in Markdown")
     parser.add_argument("--docs", metavar="MARK", help=f"write a table into {PRACTICAL.name}, between these marks")
     options = parser.parse_args(arguments)
+    options.named = options.learner is not None
     options.learner = options.learner or list(LEARNERS)
     options.fixed_sizes = options.sizes is not None
     options.sizes = options.sizes or list(SIZES)
@@ -169,7 +174,7 @@ def main(arguments: list[str] | None = None) -> None:
     for learner, table in attacks_of(options):
         if options.only not in table.name:
             continue
-        row = report(learner, by_spec(learner), table, options.horizons, options.runs, options.jobs)
+        row = report(learner, by_spec(learner), table, options.horizons, options.runs, options.jobs, options.first_seed)
         rows.append(row)
         _say("")
         print(json.dumps(asdict(row)) if options.json else "\n".join(as_text(row)), flush=True)

@@ -234,6 +234,12 @@ def test_what_was_found_is_written_and_reported_again(tmp_path, capsys):
     assert [cell["horizon"] for cell in rows[0]["measured"]] == [200, 400]
     assert f"{rows[0]['measured'][0]['mean']:.1f}" in first[1]
     assert len(page.read_text().splitlines()) == 2 + 2
+    elsewhere = ["--load", str(found), "--worst", "1", "--json", "--learner", "uniform", *short]
+    attacks.main(elsewhere)
+    attacks.main([*elsewhere, "--first-seed", "77"])
+    by_seed = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(row["learner"], row["attack"]) for row in by_seed] == [("uniform", "found 1")] * 2
+    assert by_seed[0]["measured"] != by_seed[1]["measured"]
 
 
 def test_the_page_has_a_line_for_each_attack_with_means_in_units_of_the_root():
