@@ -33,7 +33,7 @@ from allworlds.kernels.jit import lean_jit
 from allworlds.learners.base import Learner, Ticket
 from allworlds.learners.dispatch import Shows, Visibility, register_kernels
 from allworlds.learners.recipe import LearnerRecipe
-from allworlds.learners.sampling import pick
+from allworlds.learners.sampling import draw_arm
 
 ROUND, EPOCH, LENGTH, LEFT = 0, 1, 2, 3
 """Places in ``State.clock``."""
@@ -115,13 +115,6 @@ class Barbar(Learner[State, Ticket]):
 
 
 @lean_jit
-def draw(state: State, first: float, second: float) -> Ticket:
-    """Draw ``I_t`` with probability ``n_i / N_m``."""
-    arm = pick(state.distribution, first)
-    return Ticket(arm, float(state.distribution[arm]), int(state.clock[ROUND]))
-
-
-@lean_jit
 def update(state: State, ticket: Ticket, losses: NDArray[np.float64]) -> None:
     """Add ``(1 - l_I) / p(I)``; at the end of an epoch, estimate the gaps."""
     clock = state.clock
@@ -170,7 +163,7 @@ def allot(state: State) -> float:
     return total
 
 
-register_kernels(State, draw, update, resolve)
+register_kernels(State, draw_arm, update, resolve)
 
 RECIPES = (
     LearnerRecipe(

@@ -82,6 +82,8 @@ class Learner(ABC, Generic[StateT, TicketT]):
     """Whether it can go on with other arms: see ``moved``. Its state is ``cumulative_losses`` and ``clock``."""
     logged: ClassVar[tuple[str, ...]] = ()
     """The fields of a ticket that are worth logging beside its arm, probability and round."""
+    positive: ClassVar[tuple[str, ...]] = ()
+    """The settings that are real numbers above 0, which are checked here; so is a ``horizon``."""
 
     graph: AnyGraph
     """Who sees whom."""
@@ -91,6 +93,11 @@ class Learner(ABC, Generic[StateT, TicketT]):
             kind = type(self.graph).__name__
             raise InvalidParameter(f"graph is a {kind}; expected a FeedbackGraph; cover.graph is that of a cover")
         check_accepted(type(self), self.graph)
+        for name in self.positive:
+            object.__setattr__(self, name, real(name, getattr(self, name), above=0))
+        horizon = getattr(self, "horizon", None)
+        if horizon is not None:
+            object.__setattr__(self, "horizon", whole("horizon", horizon))
 
     @property
     def n_arms(self) -> int:

@@ -30,7 +30,7 @@ from allworlds.kernels.jit import lean_jit
 from allworlds.learners.base import Learner, Ticket
 from allworlds.learners.dispatch import Shows, Visibility, register_kernels
 from allworlds.learners.recipe import LearnerRecipe
-from allworlds.learners.sampling import pick
+from allworlds.learners.sampling import draw_arm
 
 ROUND, RATE, VARIATION = 0, 1, 2
 """Places in ``State.clock``."""
@@ -90,13 +90,6 @@ class Broad(Learner[State, Ticket]):
 
 
 @lean_jit
-def draw(state: State, first: float, second: float) -> Ticket:
-    """Draw ``I_t`` from ``w_t``."""
-    arm = pick(state.distribution, first)
-    return Ticket(arm, float(state.distribution[arm]), int(state.clock[ROUND]))
-
-
-@lean_jit
 def update(state: State, ticket: Ticket, losses: NDArray[np.float64]) -> None:
     """One step of mirror descent on ``l_I / w_t(I)``, or a restart with half the rate."""
     w, clock, n = state.distribution, state.clock, state.distribution.size
@@ -148,7 +141,7 @@ def step(w: NDArray[np.float64], arm: int, push: float, inverses: NDArray[np.flo
         w[i] /= total
 
 
-register_kernels(State, draw, update)
+register_kernels(State, draw_arm, update)
 
 RECIPES = (
     LearnerRecipe(

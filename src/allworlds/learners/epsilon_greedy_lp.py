@@ -31,7 +31,7 @@ from allworlds.learners.dispatch import Visibility, register_kernels
 from allworlds.learners.domination import fractional_domination
 from allworlds.learners.indices import count_losses, lowest, mean
 from allworlds.learners.recipe import LearnerRecipe
-from allworlds.learners.sampling import pick
+from allworlds.learners.sampling import draw_arm
 
 
 class State(NamedTuple):
@@ -104,13 +104,6 @@ class EpsilonGreedyLP(Learner[State, Ticket]):
 
 
 @lean_jit
-def draw(state: State, first: float, second: float) -> Ticket:
-    """Draw ``I_t`` from ``p_t``."""
-    arm = pick(state.distribution, first)
-    return Ticket(arm, float(state.distribution[arm]), int(state.clock[0]))
-
-
-@lean_jit
 def update(state: State, ticket: Ticket, losses: NDArray[np.float64]) -> None:
     """Count every arm that is seen, then the next round's distribution."""
     count_losses(state.visibility, ticket.arm, losses, state.totals, state.seen)
@@ -130,7 +123,7 @@ def resolve(state: State) -> None:
         state.distribution[i] = epsilon * state.exploration[i] + (1.0 - epsilon) * greedy
 
 
-register_kernels(State, draw, update, resolve)
+register_kernels(State, draw_arm, update, resolve)
 
 RECIPES = (
     LearnerRecipe(

@@ -42,7 +42,7 @@ from allworlds.kernels.jit import lean_jit
 from allworlds.learners.base import Learner, Ticket
 from allworlds.learners.dispatch import Shows, Visibility, register_kernels
 from allworlds.learners.recipe import LearnerRecipe
-from allworlds.learners.sampling import exponential_weights, pick
+from allworlds.learners.sampling import draw_arm, exponential_weights
 
 Schedule = Literal["decreasing", "constant", "doubling", "adaptive"]
 DECREASING, CONSTANT, DOUBLING, ADAPTIVE = range(4)
@@ -123,13 +123,6 @@ def _hedge(graph: AnyGraph, horizon: int | None = None, rate: float = 1.0, sched
 
 
 @lean_jit
-def draw(state: State, first: float, second: float) -> Ticket:
-    """Draw ``I_t`` from ``p_t``."""
-    arm = pick(state.distribution, first)
-    return Ticket(arm, float(state.distribution[arm]), int(state.clock[0]))
-
-
-@lean_jit
 def update(state: State, ticket: Ticket, losses: NDArray[np.float64]) -> None:
     """``L += l``, or ``L = 0`` where an epoch begins; then the next round's distribution."""
     before, expected = mix(state), 0.0
@@ -185,7 +178,7 @@ def epoch_length(round: float) -> float:
     return 2.0 ** (math.frexp(round)[1] - 1)
 
 
-register_kernels(State, draw, update, resolve)
+register_kernels(State, draw_arm, update, resolve)
 
 RECIPES = (
     LearnerRecipe(

@@ -32,7 +32,7 @@ from allworlds.kernels.jit import lean_jit
 from allworlds.learners.base import Learner, Ticket
 from allworlds.learners.dispatch import Shows, Visibility, register_kernels
 from allworlds.learners.recipe import LearnerRecipe
-from allworlds.learners.sampling import pick
+from allworlds.learners.sampling import draw_arm
 from allworlds.learners.separable import Regulariser, separable_step
 
 ROUND, DISTANCE, RATE, MISSED = 0, 1, 2, 3
@@ -102,13 +102,6 @@ class LogBarrier(Learner[State, Ticket]):
 
 
 @lean_jit
-def draw(state: State, first: float, second: float) -> Ticket:
-    """Draw ``I_t`` from ``p_t``."""
-    arm = pick(state.distribution, first)
-    return Ticket(arm, float(state.distribution[arm]), int(state.clock[ROUND]))
-
-
-@lean_jit
 def update(state: State, ticket: Ticket, losses: NDArray[np.float64]) -> None:
     """``Lhat_i += 1{i = I} (l_i - m_i) / p_t(i) + m_i``; perhaps a restart; then the next round's distribution."""
     clock, arm = state.clock, ticket.arm
@@ -140,7 +133,7 @@ def step(state: State) -> None:
     clock[DISTANCE] = separable_step(state.expected, barrier, 1.0, clock[DISTANCE], state.distribution)
 
 
-register_kernels(State, draw, update)
+register_kernels(State, draw_arm, update)
 
 RECIPES = (
     LearnerRecipe(

@@ -39,7 +39,7 @@ from allworlds.learners.dispatch import Visibility, register_kernels
 from allworlds.learners.domination import fractional_domination
 from allworlds.learners.indices import lowest, write_optimistic
 from allworlds.learners.recipe import LearnerRecipe
-from allworlds.learners.sampling import pick
+from allworlds.learners.sampling import draw_arm
 
 ROUND, RESTARTED, RESTARTS = 0, 1, 2
 """Places in ``State.clock``."""
@@ -148,13 +148,6 @@ class LuNonstationary(Learner[State, Ticket]):
 
 
 @lean_jit
-def draw(state: State, first: float, second: float) -> Ticket:
-    """Draw ``I_t`` from ``p_t``."""
-    arm = pick(state.distribution, first)
-    return Ticket(arm, float(state.distribution[arm]), int(state.clock[ROUND]))
-
-
-@lean_jit
 def update(state: State, ticket: Ticket, losses: NDArray[np.float64]) -> None:
     """Count every arm that is seen; start again if the halves of some arm's last losses differ too much."""
     window, most = state.recent.shape[1], threshold(state)
@@ -212,7 +205,7 @@ def resolve(state: State) -> None:
         state.distribution[i] = gamma * state.exploration[i] + (1.0 - gamma) * best
 
 
-register_kernels(State, draw, update, resolve)
+register_kernels(State, draw_arm, update, resolve)
 
 RECIPES = (
     LearnerRecipe(

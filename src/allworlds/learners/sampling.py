@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from allworlds.kernels.jit import lean_jit
+from allworlds.learners.base import Ticket
 
 
 @lean_jit
@@ -36,3 +38,10 @@ def pick(distribution: NDArray[np.float64], uniform: float) -> int:
         if distribution[i] > distribution[likeliest]:
             likeliest = i
     return likeliest
+
+
+@lean_jit
+def draw_arm(state: Any, first: float, second: float) -> Ticket:
+    """Draw ``I_t`` from ``state.distribution``: the ``draw`` of learners whose estimates need no more than that."""
+    arm = pick(state.distribution, first)
+    return Ticket(arm, float(state.distribution[arm]), int(state.clock[0]))

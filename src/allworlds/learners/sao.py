@@ -35,7 +35,7 @@ from allworlds.kernels.jit import lean_jit
 from allworlds.learners.base import Learner, Ticket
 from allworlds.learners.dispatch import Shows, Visibility, register_kernels
 from allworlds.learners.recipe import LearnerRecipe
-from allworlds.learners.sampling import exponential_weights, pick
+from allworlds.learners.sampling import draw_arm, exponential_weights
 
 ROUND, HOSTILE = 0, 1
 """Places in ``State.clock``."""
@@ -149,13 +149,6 @@ class SAO(Learner[State, Ticket]):
 
 
 @lean_jit
-def draw(state: State, first: float, second: float) -> Ticket:
-    """Draw ``I_t`` from ``p_t``."""
-    arm = pick(state.distribution, first)
-    return Ticket(arm, float(state.distribution[arm]), int(state.clock[ROUND]))
-
-
-@lean_jit
 def update(state: State, ticket: Ticket, losses: NDArray[np.float64]) -> None:
     """Learn the gain of the arm, in the estimates or in Exp3.P; then the tests and the next round's distribution."""
     gain = 1.0 - losses[0]
@@ -237,7 +230,7 @@ def resolve(state: State) -> None:
             p[i] = rest / n_active
 
 
-register_kernels(State, draw, update, resolve)
+register_kernels(State, draw_arm, update, resolve)
 
 RECIPES = (
     LearnerRecipe(
