@@ -33,11 +33,10 @@ from numpy.typing import NDArray
 from allworlds.foundation.checks import real, whole
 from allworlds.kernels.jit import lean_jit
 from allworlds.learners.barbar import EPOCH, LEFT, LENGTH, ROUND, estimate_gaps, published_budget
-from allworlds.learners.base import DividedTicket, DividingLearner, Ticket
+from allworlds.learners.base import Ticket
 from allworlds.learners.dispatch import Visibility, register_kernels
-from allworlds.learners.exp3_ix import neighbourhood_masses
+from allworlds.learners.dividing import DividedTicket, DividingLearner, draw_seen, neighbourhood_masses
 from allworlds.learners.recipe import LearnerRecipe
-from allworlds.learners.sampling import pick
 
 ENOUGH = 1e-9
 """An arm is shown enough when less than this share of its plays is missing: a sum may round down."""
@@ -81,7 +80,6 @@ class BarbarG(DividingLearner[State, DividedTicket]):
 
     name: ClassVar[str] = "barbar-g"
     accepts: ClassVar[frozenset[str]] = frozenset({"directed"})
-    ticket_class: ClassVar[type] = DividedTicket
     saved: ClassVar[tuple[str, ...]] = ("gaps", "rewards", "clock")
     scratch: ClassVar[tuple[str, ...]] = ("divisors", "wanting", "shown")
 
@@ -117,17 +115,6 @@ class BarbarG(DividingLearner[State, DividedTicket]):
 
 
 # --- kernels --------------------------------------------------------------------------------------------
-
-
-@lean_jit
-def draw(state: State, first: float, second: float) -> Ticket:
-    """Draw ``I_t`` with probability ``n_i / N_m``; note ``P(i)`` of what it shows."""
-    visibility, where = state.visibility, state.observers.where
-    arm = pick(state.distribution, first)
-    start = visibility.starts[visibility.where[arm]]
-    for j in range(visibility.starts[visibility.where[arm] + 1] - start):
-        state.divisors[j] = state.observed[where[visibility.order[start + j]]]
-    return Ticket(arm, float(state.distribution[arm]), int(state.clock[ROUND]))
 
 
 @lean_jit
@@ -248,7 +235,7 @@ def best_that_show(
     return count
 
 
-register_kernels(State, draw, update, resolve)
+register_kernels(State, draw_seen, update, resolve)
 
 RECIPES = (
     LearnerRecipe(

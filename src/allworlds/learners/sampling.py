@@ -45,3 +45,10 @@ def draw_arm(state: Any, first: float, second: float) -> Ticket:
     """Draw ``I_t`` from ``state.distribution``: the ``draw`` of learners whose estimates need no more than that."""
     arm = pick(state.distribution, first)
     return Ticket(arm, float(state.distribution[arm]), int(state.clock[0]))
+
+
+@lean_jit
+def explore(distribution: NDArray[np.float64], share: float, explorers: NDArray[np.float64]) -> None:
+    """``p <- (1 - share) p + share u``, with ``u`` the distribution ``explorers``."""
+    for i in range(distribution.size):
+        distribution[i] = (1.0 - share) * distribution[i] + share * explorers[i]

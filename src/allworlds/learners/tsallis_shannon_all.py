@@ -43,9 +43,9 @@ from allworlds.ftrl.solve import fill_distribution, set_lowest
 from allworlds.ftrl.within_clique import least
 from allworlds.graphs import AnyGraph
 from allworlds.kernels.jit import lean_jit
-from allworlds.learners.base import CliqueLearner, DividingLearner
+from allworlds.learners.base import CliqueLearner
 from allworlds.learners.dispatch import Visibility, register_kernels, visibility_of
-from allworlds.learners.exp3_ix import neighbourhood_masses
+from allworlds.learners.dividing import DividingLearner, neighbourhood_masses, note_divisors
 from allworlds.learners.recipe import LearnerRecipe
 from allworlds.learners.sampling import pick
 
@@ -212,9 +212,7 @@ def draw(state: State, first: float, second: float) -> Drawn:
     """Draw ``I_t`` from ``p_t``; note ``P_t(i)`` of what it shows."""
     visibility, clock = state.visibility, state.clock
     arm = pick(state.distribution, first)
-    start = visibility.starts[visibility.where[arm]]
-    for j in range(visibility.starts[visibility.where[arm] + 1] - start):
-        state.divisors[j] = state.observed[visibility.where[visibility.order[start + j]]] + clock[DAMPING]
+    note_divisors(arm, visibility, visibility, state.observed, clock[DAMPING], state.divisors)
     baseline = float(clock[MEAN]) if state.rates.uses_baseline else 0.0
     return Drawn(arm, float(state.distribution[arm]), baseline, int(clock[ROUND]))
 
