@@ -25,7 +25,6 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.foundation.checks import real, whole
 from allworlds.kernels.jit import lean_jit
 from allworlds.learners.base import Learner, Ticket
 from allworlds.learners.dispatch import Shows, Visibility, register_kernels
@@ -67,17 +66,12 @@ class Broad(Learner[State, Ticket]):
     name: ClassVar[str] = "broad"
     shows: ClassVar[Shows] = "itself"
     accepts: ClassVar[frozenset[str]] = frozenset({"directed", "changing", "uninformed"})
+    positive: ClassVar[tuple[str, ...]] = ("rate",)
     saved: ClassVar[tuple[str, ...]] = ("distribution", "clock")
     scratch: ClassVar[tuple[str, ...]] = ("inverses",)
 
     horizon: int | None = None
     rate: float = 1.0 / 162.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.horizon is not None:
-            object.__setattr__(self, "horizon", whole("horizon", self.horizon))
-        object.__setattr__(self, "rate", real("rate", self.rate, above=0))
 
     def init(self) -> State:
         """Uniform, round one."""

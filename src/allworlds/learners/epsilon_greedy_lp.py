@@ -24,7 +24,6 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.foundation.checks import real
 from allworlds.kernels.jit import lean_jit
 from allworlds.learners.base import Learner, Ticket
 from allworlds.learners.dispatch import Visibility, register_kernels
@@ -67,16 +66,13 @@ class EpsilonGreedyLP(Learner[State, Ticket]):
 
     name: ClassVar[str] = "epsilon-greedy-lp"
     accepts: ClassVar[frozenset[str]] = frozenset({"directed"})
+    positive: ClassVar[tuple[str, ...]] = ("c",)
+    fractions: ClassVar[tuple[str, ...]] = ("d",)
     saved: ClassVar[tuple[str, ...]] = ("totals", "seen", "clock")
     scratch: ClassVar[tuple[str, ...]] = ("indices",)
 
     d: float = 0.1
     c: float = 5.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "d", real("d", self.d, above=0, at_most=1))
-        object.__setattr__(self, "c", real("c", self.c, above=0))
 
     @cached_property
     def plays(self) -> NDArray[np.float64]:

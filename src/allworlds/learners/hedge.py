@@ -35,7 +35,6 @@ from typing import ClassVar, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.foundation.checks import real, whole
 from allworlds.foundation.errors import InvalidParameter
 from allworlds.graphs import AnyGraph
 from allworlds.kernels.jit import lean_jit
@@ -86,6 +85,7 @@ class Hedge(Learner[State, Ticket]):
 
     name: ClassVar[str] = "hedge"
     shows: ClassVar[Shows] = "everything"
+    positive: ClassVar[tuple[str, ...]] = ("rate",)
     saved: ClassVar[tuple[str, ...]] = ("cumulative_losses", "clock", "hedging_cost")
 
     rate: float = 1.0
@@ -96,14 +96,11 @@ class Hedge(Learner[State, Ticket]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "rate", real("rate", self.rate, above=0))
         if self.schedule not in get_args(Schedule):
             raise InvalidParameter(f"schedule is {self.schedule!r}; expected one of {', '.join(get_args(Schedule))}")
         if (self.schedule == "constant") != (self.horizon is not None):
             given = "none" if self.horizon is None else self.horizon
             raise InvalidParameter(f"horizon is {given}; expected one with the constant schedule, and only with it")
-        if self.horizon is not None:
-            object.__setattr__(self, "horizon", whole("horizon", self.horizon))
 
     def init(self) -> State:
         """No losses, round one."""

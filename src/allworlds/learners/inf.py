@@ -22,7 +22,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.foundation.checks import real, whole
+from allworlds.foundation.checks import real
 from allworlds.kernels.jit import lean_jit
 from allworlds.learners.base import Learner, Ticket
 from allworlds.learners.dispatch import Shows, Visibility, register_kernels
@@ -79,7 +79,6 @@ class INF(Learner[State, Ticket]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "horizon", None if self.horizon is None else whole("horizon", self.horizon))
         object.__setattr__(self, "power", real("power", self.power, above=1))
 
     def init(self) -> State:

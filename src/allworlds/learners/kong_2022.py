@@ -42,7 +42,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from allworlds.covers.numbers import greedy_set
-from allworlds.foundation.checks import check_arms, integers, real
+from allworlds.foundation.checks import check_arms, integers
 from allworlds.foundation.errors import InvalidParameter
 from allworlds.kernels.jit import lean_jit
 from allworlds.learners.base import Ticket, fixed_graph
@@ -113,6 +113,8 @@ class Kong2022(DividingLearner[State, DividedTicket]):
 
     name: ClassVar[str] = "kong-2022"
     accepts: ClassVar[frozenset[str]] = frozenset({"directed", "loopless", "weak"})
+    positive: ClassVar[tuple[str, ...]] = ("scale",)
+    fractions: ClassVar[tuple[str, ...]] = ("failure",)
     saved: ClassVar[tuple[str, ...]] = (
         "estimates",
         "active",
@@ -142,8 +144,6 @@ class Kong2022(DividingLearner[State, DividedTicket]):
                 f"dominating is {chosen}, and none of these shows arm {min(hidden)}; add one that does"
             )
         object.__setattr__(self, "dominating", chosen)
-        object.__setattr__(self, "failure", real("failure", self.failure, above=0, at_most=1))
-        object.__setattr__(self, "scale", real("scale", self.scale, above=0))
 
     def init(self) -> State:
         """All arms are active, and so is the whole dominating set."""

@@ -27,7 +27,6 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.foundation.checks import real, whole
 from allworlds.kernels.jit import lean_jit
 from allworlds.learners.base import Learner, Ticket
 from allworlds.learners.dispatch import Shows, Visibility, register_kernels
@@ -72,16 +71,12 @@ class LogBarrier(Learner[State, Ticket]):
     name: ClassVar[str] = "log-barrier"
     shows: ClassVar[Shows] = "itself"
     accepts: ClassVar[frozenset[str]] = frozenset({"directed", "changing", "uninformed"})
+    positive: ClassVar[tuple[str, ...]] = ("rate",)
     saved: ClassVar[tuple[str, ...]] = ("cumulative_losses", "guesses", "distribution", "clock")
     scratch: ClassVar[tuple[str, ...]] = ("expected",)
 
     horizon: int | None = None
     rate: float = 1.0 / 162.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "horizon", None if self.horizon is None else whole("horizon", self.horizon))
-        object.__setattr__(self, "rate", real("rate", self.rate, above=0))
 
     def init(self) -> State:
         """No losses, no guesses, round one."""

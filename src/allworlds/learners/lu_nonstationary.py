@@ -95,6 +95,10 @@ class LuNonstationary(Learner[State, Ticket]):
 
     name: ClassVar[str] = "lu-nonstationary"
     accepts: ClassVar[frozenset[str]] = frozenset({"directed"})
+    positive: ClassVar[tuple[str, ...]] = (
+        "changes",
+        "width",
+    )
     saved: ClassVar[tuple[str, ...]] = ("totals", "seen", "recent", "newer", "older", "clock")
     scratch: ClassVar[tuple[str, ...]] = ("indices",)
 
@@ -107,12 +111,8 @@ class LuNonstationary(Learner[State, Ticket]):
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "window", 2 * math.ceil(whole("window", self.window, at_least=2) / 2))
-        object.__setattr__(self, "changes", real("changes", self.changes, above=0))
         if self.explore is not None:
             object.__setattr__(self, "explore", real("explore", self.explore, at_least=0, at_most=1))
-        object.__setattr__(self, "width", real("width", self.width, above=0))
-        if self.horizon is not None:
-            object.__setattr__(self, "horizon", whole("horizon", self.horizon))
 
     @cached_property
     def plays(self) -> NDArray[np.float64]:

@@ -30,7 +30,6 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.foundation.checks import real, whole
 from allworlds.kernels.jit import lean_jit
 from allworlds.learners.base import Learner, Ticket
 from allworlds.learners.dispatch import Shows, Visibility, register_kernels
@@ -94,6 +93,7 @@ class SAO(Learner[State, Ticket]):
     name: ClassVar[str] = "sao"
     shows: ClassVar[Shows] = "itself"
     accepts: ClassVar[frozenset[str]] = frozenset({"directed", "changing", "uninformed"})
+    positive: ClassVar[tuple[str, ...]] = ("scale",)
     saved: ClassVar[tuple[str, ...]] = (
         "estimates",
         "totals",
@@ -106,11 +106,6 @@ class SAO(Learner[State, Ticket]):
 
     horizon: int
     scale: float = 1.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "horizon", whole("horizon", self.horizon))
-        object.__setattr__(self, "scale", real("scale", self.scale, above=0))
 
     def init(self) -> State:
         """All arms are active."""

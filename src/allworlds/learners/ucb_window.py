@@ -32,7 +32,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.foundation.checks import real, whole
+from allworlds.foundation.checks import whole
 from allworlds.graphs.changing import ChangingGraph
 from allworlds.kernels.jit import lean_jit
 from allworlds.learners.base import Ticket
@@ -152,17 +152,13 @@ class UCBDiscounted(IndexLearner[DiscountedState]):
     """
 
     name: ClassVar[str] = "ucb-discounted"
+    fractions: ClassVar[tuple[str, ...]] = ("discount",)
     positive: ClassVar[tuple[str, ...]] = ("width", "changes")
 
     discount: float | None = None
     width: float = 4.0 * XI
     changes: float = 1.0
     horizon: int | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.discount is not None:
-            object.__setattr__(self, "discount", real("discount", self.discount, above=0, at_most=1))
 
     @property
     def factor(self) -> float:
