@@ -22,7 +22,7 @@ from allworlds.graphs import ChangingGraph
 from allworlds.kernels.jit import lean_jit
 from allworlds.learners.base import Learner, StateT, Ticket, TicketT
 from allworlds.learners.dispatch import Visibility
-from allworlds.learners.sampling import pick
+from allworlds.learners.sampling import ROUND, pick
 
 
 class EstimateState(NamedTuple):
@@ -149,7 +149,7 @@ def draw_seen(state: Any, first: float, second: float) -> Ticket:
     """Draw ``I_t`` from ``p_t``; note ``P_t(i)`` of what it shows, from ``state.observed``."""
     arm = pick(state.distribution, first)
     note_divisors(arm, state.visibility, state.observers, state.observed, 0.0, state.divisors)
-    return Ticket(arm, float(state.distribution[arm]), int(state.clock[0]))
+    return Ticket(arm, float(state.distribution[arm]), int(state.clock[ROUND]))
 
 
 @lean_jit
@@ -157,7 +157,7 @@ def draw_summed(state: Any, first: float, second: float) -> Ticket:
     """The same for a state without ``observed``: the masses of what the arm shows are summed now."""
     arm = pick(state.distribution, first)
     chances_of_seen(state.distribution, arm, state.visibility, state.observers, state.divisors)
-    return Ticket(arm, float(state.distribution[arm]), int(state.clock[0]))
+    return Ticket(arm, float(state.distribution[arm]), int(state.clock[ROUND]))
 
 
 @lean_jit

@@ -20,6 +20,7 @@ from allworlds.kernels.jit import lean_jit
 from allworlds.learners import dispatch
 from allworlds.learners.base import Learner, StateT, Ticket
 from allworlds.learners.dispatch import Visibility
+from allworlds.learners.sampling import ROUND
 
 
 class IndexState(NamedTuple):
@@ -88,7 +89,7 @@ def pick_lowest(indices: NDArray[np.float64], uniform: float) -> tuple[int, floa
 def choose_lowest(state: Any, uniform: float) -> Ticket:
     """One of the arms with the lowest of the indices that were just written."""
     arm, probability = pick_lowest(state.indices, uniform)
-    return Ticket(arm, probability, int(state.clock[0]))
+    return Ticket(arm, probability, int(state.clock[ROUND]))
 
 
 @lean_jit
@@ -136,7 +137,7 @@ def count_losses(
 def count_seen(state: Any, ticket: Ticket, losses: NDArray[np.float64]) -> None:
     """The ``update`` of most index rules: ``O_i += 1`` and ``totals_i += l_i`` for every arm that is seen."""
     count_losses(state.visibility, ticket.arm, losses, state.totals, state.seen)
-    state.clock[0] += 1.0
+    state.clock[ROUND] += 1.0
 
 
 @lean_jit

@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 from allworlds.kernels.jit import lean_jit
 from allworlds.learners.base import Ticket
 
+ROUND = 0
+"""The first place in every ``clock``."""
+
 
 @lean_jit
 def exponential_weights(losses: NDArray[np.float64], rate: float, out: NDArray[np.float64]) -> None:
@@ -44,7 +47,7 @@ def pick(distribution: NDArray[np.float64], uniform: float) -> int:
 def draw_arm(state: Any, first: float, second: float) -> Ticket:
     """Draw ``I_t`` from ``state.distribution``: the ``draw`` of learners whose estimates need no more than that."""
     arm = pick(state.distribution, first)
-    return Ticket(arm, float(state.distribution[arm]), int(state.clock[0]))
+    return Ticket(arm, float(state.distribution[arm]), int(state.clock[ROUND]))
 
 
 @lean_jit

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from allworlds.covers import CliqueCover
 from allworlds.foundation.checks import real
-from allworlds.foundation.errors import InvalidParameter, InvalidState
+from allworlds.foundation.errors import InvalidState
 from allworlds.ftrl.clique_mass import MAX_STEPS, TIGHT, Masses, Problem, new_masses, solve_masses
 from allworlds.ftrl.clock import (
     BARRIER,
@@ -48,6 +48,7 @@ from allworlds.learners.dispatch import Visibility, register_kernels, visibility
 from allworlds.learners.dividing import DividingLearner, neighbourhood_masses, note_divisors
 from allworlds.learners.recipe import LearnerRecipe
 from allworlds.learners.sampling import pick
+from allworlds.learners.tsallis_shannon import constants_on
 
 
 class Cliques(NamedTuple):
@@ -141,12 +142,7 @@ class TsallisShannonAll(DividingLearner[State, Ticket], CliqueLearner[State, Tic
 
     def __init__(self, graph: AnyGraph | CliqueCover, constants: Constants | None = None) -> None:
         CliqueLearner.__init__(self, graph)
-        if constants is not None and not isinstance(constants, Constants):
-            raise InvalidParameter(
-                f"constants is a {type(constants).__name__}; expected Constants, such as Constants.practical(cover)"
-            )
-        object.__setattr__(self, "constants", constants or Constants.practical(self.cover))
-        self.constants.check_fits(self.cover)
+        object.__setattr__(self, "constants", constants_on(self.cover, constants))
 
     @cached_property
     def _visibility(self) -> Visibility:
