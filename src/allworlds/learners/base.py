@@ -3,7 +3,8 @@
 A learner file has one shape. The idea in a paragraph; ``State``, a named tuple of what the next round needs; its own
 ticket, if the estimate of a choice needs more than a :class:`Ticket`; the class that a user meets, with ``init``; the
 kernels ``draw`` and ``update``; and :func:`~allworlds.learners.dispatch.register_kernels`, which tells the compiled
-loop about them.
+loop about them. What families of learners share is in ``sampling`` (a draw from a distribution), ``dividing`` (losses
+divided by the probability of seeing them) and ``indices`` (the arm with the lowest index).
 
 A state has the fields ``clock``, whose first number is the coming round, ``visibility``, unless ``register_kernels`` is
 told how to get it, and ``distribution``, unless the class overrides the method of that name.
