@@ -13,7 +13,7 @@ log(N log(T) / delta) / Delta_i``, ``C`` the corruption (Gupta, Koren and Talwar
 bandits with adversarial corruptions", COLT 2019: their rule, with ``scale = 1``).
 
 An epoch has a whole number of rounds, so ``N_m`` is rounded up and the expected number of plays with it. A reward is
-divided by the probability of its own draw, which is the same unless its outcome came an epoch late. The graph is
+divided by the probability of its own draw, which is the same unless its outcome arrived an epoch late. The graph is
 ignored beyond the chosen arm. The constant is huge: with ten arms and ``T = 100,000`` the first epoch alone would take
 190,000 rounds of uniform play. ``scale`` multiplies ``lambda``; below 1 nothing is proved. ``failure`` is ``delta``,
 ``1 / T`` unless given.
