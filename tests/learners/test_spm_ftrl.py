@@ -84,7 +84,7 @@ def test_the_first_rate_on_single_arms_by_hand():
     assert (learner.index, learner.beta1, learner.betabar) == (0.5, 72.0, 0.0)
     state = learner.init()
     ticket = learner.draw(state, 0.5, 0.0)
-    assert ticket.growth == pytest.approx(3.0 / 2.0)
+    assert ticket.spread == pytest.approx(3.0 / 2.0)
     learner.update(state, ticket, np.array([1.0]))
     assert state.clock[BETA] == pytest.approx(72.0 + 1.5 / 72.0)
 
@@ -127,10 +127,10 @@ def test_a_late_outcome_grows_the_rate_by_what_its_own_round_says():
     for t in range(1, 30):
         ticket = learner.draw(state, *uniform_pair(1, 9, t, 0))
         learner.update(state, ticket, losses_of(t, 6)[learner.observes(ticket.arm)])
-    assert early.growth != pytest.approx(state.clock[3])
+    assert early.spread != pytest.approx(state.clock[3])
     before = state.clock[BETA]
     learner.update(state, early, np.ones(2))
-    assert state.clock[BETA] == pytest.approx(before + early.growth / before)
+    assert state.clock[BETA] == pytest.approx(before + early.spread / before)
 
 
 def test_the_index_comes_from_the_independence_number_unless_it_is_given():

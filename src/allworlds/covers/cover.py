@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from allworlds.covers.certificate import Certificate, certificate_from_data
-from allworlds.foundation.checks import Error, Ints, frozen, integers, whole
+from allworlds.foundation.checks import Ints, frozen, integers, whole
 from allworlds.foundation.errors import InvalidCover, InvalidParameter
 from allworlds.foundation.files import write_atomic
 from allworlds.graphs.files import COVER_FORMAT, graph_from_data, graph_to_data, read_cover_data
@@ -251,10 +251,10 @@ def _check_cliques(cover: CliqueCover) -> None:
         )
 
 
-def check_cover(cover: object, error: Error = InvalidParameter) -> None:
-    """Raise ``error`` unless ``cover`` is a :class:`CliqueCover`."""
+def check_cover(cover: object) -> None:
+    """Raise InvalidParameter unless ``cover`` is a :class:`CliqueCover`."""
     if not isinstance(cover, CliqueCover):
-        raise error(
+        raise InvalidParameter(
             f"cover is of type {type(cover).__name__}; expected a CliqueCover; "
             "allworlds.clique_cover(graph) computes one"
         )

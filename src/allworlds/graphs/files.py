@@ -66,7 +66,10 @@ def read_graph(path: str | Path, form: str = "auto") -> FeedbackGraph:
     return _from_lines(str(file), lines, form)
 
 
-def parse_graph(text: str, form: str = "auto", name: str = "standard input") -> FeedbackGraph:
+STANDARD_INPUT = "standard input"
+
+
+def parse_graph(text: str, form: str = "auto") -> FeedbackGraph:
     """The graph in a text: GraphML if it begins with ``<``, a matrix if it has more than two columns, or an edge list.
 
     METIS looks like an edge list, so it needs ``form="metis"``.
@@ -76,11 +79,11 @@ def parse_graph(text: str, form: str = "auto", name: str = "standard input") -> 
     """
     check_known(form, FORMATS, "form of graph files")
     if form == "graphml" or (form == "auto" and text.lstrip().startswith("<")):
-        return _from_graphml(name, text.encode())
+        return _from_graphml(STANDARD_INPUT, text.encode())
     lines = text.splitlines()
     if form == "auto":
         form = "matrix" if _looks_like_a_matrix(lines) else "edges"
-    return _from_lines(name, lines, form)
+    return _from_lines(STANDARD_INPUT, lines, form)
 
 
 def graph_to_data(graph: FeedbackGraph) -> dict[str, Any]:

@@ -118,7 +118,7 @@ class _StampedCache(FunctionCache):  # type: ignore[misc]
             return None
         try:
             return super().load_overload(sig, target_context)
-        except Exception:  # an index may name a class that is no more, or be cut short
+        except Exception:  # an index may name a class that no longer exists, or be cut short
             self.flush()
             return None
 

@@ -27,7 +27,6 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.foundation.checks import real, whole
 from allworlds.kernels.jit import lean_jit
 from allworlds.learners.base import Learner, Ticket
 from allworlds.learners.dispatch import Visibility, register_kernels
@@ -80,15 +79,11 @@ class AAEAlphaSample(Learner[State, Ticket]):
 
     name: ClassVar[str] = "aae-alphasample"
     accepts: ClassVar[frozenset[str]] = frozenset({"directed", "changing", "uninformed"})
+    positive: ClassVar[tuple[str, ...]] = ("scale",)
     saved: ClassVar[tuple[str, ...]] = ("sums", "active", "waiting", "place", "clock")
 
     horizon: int
     scale: float = 1.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "horizon", whole("horizon", self.horizon))
-        object.__setattr__(self, "scale", real("scale", self.scale, above=0))
 
     def init(self) -> State:
         """All arms are active and none has been seen."""

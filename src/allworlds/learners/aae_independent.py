@@ -26,7 +26,6 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.foundation.checks import real, whole
 from allworlds.kernels.jit import lean_jit
 from allworlds.learners.base import Learner, Ticket
 from allworlds.learners.dispatch import Visibility, register_kernels
@@ -67,16 +66,11 @@ class AAEIndependent(Learner[State, Ticket]):
     """
 
     name: ClassVar[str] = "aae-independent"
+    positive: ClassVar[tuple[str, ...]] = ("scale",)
     saved: ClassVar[tuple[str, ...]] = ("totals", "seen", "status", "clock")
 
     horizon: int | None = None
     scale: float = 1.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.horizon is not None:
-            object.__setattr__(self, "horizon", whole("horizon", self.horizon))
-        object.__setattr__(self, "scale", real("scale", self.scale, above=0))
 
     def init(self) -> State:
         """All arms are active and none has been seen."""

@@ -13,7 +13,7 @@ log(N log(T) / delta) / Delta_i``, ``C`` the corruption (Gupta, Koren and Talwar
 bandits with adversarial corruptions", COLT 2019: their rule, with ``scale = 1``).
 
 An epoch has a whole number of rounds, so ``N_m`` is rounded up and the expected number of plays with it. A reward is
-divided by the probability of its own draw, which is the same unless its outcome came an epoch late. The graph is
+divided by the probability of its own draw, which is the same unless its outcome arrived an epoch late. The graph is
 ignored beyond the chosen arm. The constant is huge: with ten arms and ``T = 100,000`` the first epoch alone would take
 190,000 rounds of uniform play. ``scale`` multiplies ``lambda``; below 1 nothing is proved. ``failure`` is ``delta``,
 ``1 / T`` unless given.
@@ -23,17 +23,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.foundation.checks import real, whole
 from allworlds.kernels.jit import lean_jit
 from allworlds.learners.base import Learner, Ticket
 from allworlds.learners.dispatch import Shows, Visibility, register_kernels
 from allworlds.learners.recipe import LearnerRecipe
-from allworlds.learners.sampling import pick
+from allworlds.learners.sampling import draw_arm
 
 ROUND, EPOCH, LENGTH, LEFT = 0, 1, 2, 3
 """Places in ``State.clock``."""
@@ -85,25 +84,20 @@ class Barbar(Learner[State, Ticket]):
     name: ClassVar[str] = "barbar"
     shows: ClassVar[Shows] = "itself"
     accepts: ClassVar[frozenset[str]] = frozenset({"directed", "changing", "uninformed"})
+    positive: ClassVar[tuple[str, ...]] = ("scale",)
+    fractions: ClassVar[tuple[str, ...]] = ("failure",)
     saved: ClassVar[tuple[str, ...]] = ("gaps", "rewards", "clock")
 
     horizon: int
     scale: float = 1.0
     failure: float | None = None
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "horizon", whole("horizon", self.horizon))
-        object.__setattr__(self, "scale", real("scale", self.scale, above=0))
-        if self.failure is not None:
-            object.__setattr__(self, "failure", real("failure", self.failure, above=0, at_most=1))
-
     def init(self) -> State:
         """All gaps are 1, the first epoch begins."""
         n = self.n_arms
         budget = self.scale * published_budget(n, self.horizon, self.failure or 1.0 / self.horizon)
         state = State(np.ones(n), np.zeros(n), np.empty(n), np.array([1.0, 1.0, 0.0, 0.0]), self.visibility, budget)
-        begin_epoch(state)
+        set_length(state, allot(state))
         return state
 
     def epoch_length(self, state: State) -> int:
@@ -115,23 +109,24 @@ class Barbar(Learner[State, Ticket]):
 
 
 @lean_jit
-def draw(state: State, first: float, second: float) -> Ticket:
-    """Draw ``I_t`` with probability ``n_i / N_m``."""
-    arm = pick(state.distribution, first)
-    return Ticket(arm, float(state.distribution[arm]), int(state.clock[ROUND]))
+def update(state: State, ticket: Ticket, losses: NDArray[np.float64]) -> None:
+    """Add ``(1 - l_I) / p(I)``; at the end of an epoch, estimate the gaps."""
+    state.rewards[ticket.arm] += (1.0 - losses[0]) / ticket.probability
+    if count_round(state):
+        set_length(state, allot(state))
 
 
 @lean_jit
-def update(state: State, ticket: Ticket, losses: NDArray[np.float64]) -> None:
-    """Add ``(1 - l_I) / p(I)``; at the end of an epoch, estimate the gaps."""
+def count_round(state: Any) -> bool:
+    """Count the round; at the end of an epoch, estimate the gaps and say that the next one begins."""
     clock = state.clock
-    state.rewards[ticket.arm] += (1.0 - losses[0]) / ticket.probability
     clock[ROUND] += 1.0
     clock[LEFT] -= 1.0
-    if clock[LEFT] <= 0.0:
-        estimate_gaps(state.gaps, state.rewards, clock[LENGTH], clock[EPOCH])
-        clock[EPOCH] += 1.0
-        begin_epoch(state)
+    if clock[LEFT] > 0.0:
+        return False
+    estimate_gaps(state.gaps, state.rewards, clock[LENGTH], clock[EPOCH])
+    clock[EPOCH] += 1.0
+    return True
 
 
 @lean_jit
@@ -146,16 +141,9 @@ def estimate_gaps(gaps: NDArray[np.float64], rewards: NDArray[np.float64], lengt
 
 
 @lean_jit
-def resolve(state: State) -> None:
-    """What follows from the gaps."""
-    allot(state)
-
-
-@lean_jit
-def begin_epoch(state: State) -> None:
-    """``N_m = sum_i lambda / gap_i²``, rounded up."""
-    total = allot(state)
-    state.clock[LENGTH] = max(1.0, float(np.ceil(state.budget * total)))
+def set_length(state: Any, plays: float) -> None:
+    """``N_m = lambda plays``, rounded up, for the epoch that begins."""
+    state.clock[LENGTH] = max(1.0, float(np.ceil(state.budget * plays)))
     state.clock[LEFT] = state.clock[LENGTH]
 
 
@@ -170,7 +158,7 @@ def allot(state: State) -> float:
     return total
 
 
-register_kernels(State, draw, update, resolve)
+register_kernels(State, draw_arm, update, allot)
 
 RECIPES = (
     LearnerRecipe(

@@ -30,14 +30,12 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.foundation.checks import real, whole
 from allworlds.kernels.jit import lean_jit
-from allworlds.learners.barbar import EPOCH, LEFT, LENGTH, ROUND, estimate_gaps, published_budget
-from allworlds.learners.base import DividedTicket, DividingLearner, Ticket
+from allworlds.learners.barbar import count_round, published_budget, set_length
+from allworlds.learners.base import Ticket
 from allworlds.learners.dispatch import Visibility, register_kernels
-from allworlds.learners.exp3_ix import neighbourhood_masses
+from allworlds.learners.dividing import DividedTicket, DividingLearner, draw_seen, neighbourhood_masses
 from allworlds.learners.recipe import LearnerRecipe
-from allworlds.learners.sampling import pick
 
 ENOUGH = 1e-9
 """An arm is shown enough when less than this share of its plays is missing: a sum may round down."""
@@ -81,20 +79,14 @@ class BarbarG(DividingLearner[State, DividedTicket]):
 
     name: ClassVar[str] = "barbar-g"
     accepts: ClassVar[frozenset[str]] = frozenset({"directed"})
-    ticket_class: ClassVar[type] = DividedTicket
+    positive: ClassVar[tuple[str, ...]] = ("scale",)
+    fractions: ClassVar[tuple[str, ...]] = ("failure",)
     saved: ClassVar[tuple[str, ...]] = ("gaps", "rewards", "clock")
     scratch: ClassVar[tuple[str, ...]] = ("divisors", "wanting", "shown")
 
     horizon: int
     scale: float = 1.0
     failure: float | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "horizon", whole("horizon", self.horizon))
-        object.__setattr__(self, "scale", real("scale", self.scale, above=0))
-        if self.failure is not None:
-            object.__setattr__(self, "failure", real("failure", self.failure, above=0, at_most=1))
 
     def init(self) -> State:
         """All gaps are 1, the first epoch begins."""
@@ -112,7 +104,7 @@ class BarbarG(DividingLearner[State, DividedTicket]):
             observers=observers,
             budget=self.scale * published_budget(n, self.horizon, self.failure or 1.0 / self.horizon),
         )
-        begin_epoch(state)
+        set_length(state, allot(state))
         return state
 
 
@@ -120,43 +112,14 @@ class BarbarG(DividingLearner[State, DividedTicket]):
 
 
 @lean_jit
-def draw(state: State, first: float, second: float) -> Ticket:
-    """Draw ``I_t`` with probability ``n_i / N_m``; note ``P(i)`` of what it shows."""
-    visibility, where = state.visibility, state.observers.where
-    arm = pick(state.distribution, first)
-    start = visibility.starts[visibility.where[arm]]
-    for j in range(visibility.starts[visibility.where[arm] + 1] - start):
-        state.divisors[j] = state.observed[where[visibility.order[start + j]]]
-    return Ticket(arm, float(state.distribution[arm]), int(state.clock[ROUND]))
-
-
-@lean_jit
 def update(state: State, ticket: Ticket, losses: NDArray[np.float64]) -> None:
     """Add ``(1 - l_i) / P(i)`` for every arm that is seen; at the end of an epoch, estimate the gaps."""
-    clock, visibility = state.clock, state.visibility
+    visibility = state.visibility
     start = visibility.starts[visibility.where[ticket.arm]]
     for j in range(losses.size):
         state.rewards[visibility.order[start + j]] += (1.0 - losses[j]) / state.divisors[j]
-    clock[ROUND] += 1.0
-    clock[LEFT] -= 1.0
-    if clock[LEFT] <= 0.0:
-        estimate_gaps(state.gaps, state.rewards, clock[LENGTH], clock[EPOCH])
-        clock[EPOCH] += 1.0
-        begin_epoch(state)
-
-
-@lean_jit
-def resolve(state: State) -> None:
-    """What follows from the gaps."""
-    allot(state)
-
-
-@lean_jit
-def begin_epoch(state: State) -> None:
-    """``N_m``, the sum of the plan, rounded up."""
-    total = allot(state)
-    state.clock[LENGTH] = max(1.0, float(np.ceil(state.budget * total)))
-    state.clock[LEFT] = state.clock[LENGTH]
+    if count_round(state):
+        set_length(state, allot(state))
 
 
 @lean_jit
@@ -248,7 +211,7 @@ def best_that_show(
     return count
 
 
-register_kernels(State, draw, update, resolve)
+register_kernels(State, draw_seen, update, allot)
 
 RECIPES = (
     LearnerRecipe(

@@ -3,7 +3,8 @@
 A learner file has one shape. The idea in a paragraph; ``State``, a named tuple of what the next round needs; its own
 ticket, if the estimate of a choice needs more than a :class:`Ticket`; the class that a user meets, with ``init``; the
 kernels ``draw`` and ``update``; and :func:`~allworlds.learners.dispatch.register_kernels`, which tells the compiled
-loop about them.
+loop about them. What families of learners share is in ``sampling`` (a draw from a distribution), ``dividing`` (losses
+divided by the probability of seeing them) and ``indices`` (the arm with the lowest index).
 
 A state has the fields ``clock``, whose first number is the coming round, ``visibility``, unless ``register_kernels`` is
 told how to get it, and ``distribution``, unless the class overrides the method of that name.
@@ -82,6 +83,10 @@ class Learner(ABC, Generic[StateT, TicketT]):
     """Whether it can go on with other arms: see ``moved``. Its state is ``cumulative_losses`` and ``clock``."""
     logged: ClassVar[tuple[str, ...]] = ()
     """The fields of a ticket that are worth logging beside its arm, probability and round."""
+    positive: ClassVar[tuple[str, ...]] = ()
+    """The settings that are real numbers above 0, which are checked here; so is a ``horizon``."""
+    fractions: ClassVar[tuple[str, ...]] = ()
+    """The settings that are real numbers above 0 and at most 1; None where one is not given."""
 
     graph: AnyGraph
     """Who sees whom."""
@@ -91,6 +96,14 @@ class Learner(ABC, Generic[StateT, TicketT]):
             kind = type(self.graph).__name__
             raise InvalidParameter(f"graph is a {kind}; expected a FeedbackGraph; cover.graph is that of a cover")
         check_accepted(type(self), self.graph)
+        for name in self.positive:
+            object.__setattr__(self, name, real(name, getattr(self, name), above=0))
+        for name in self.fractions:
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, real(name, getattr(self, name), above=0, at_most=1))
+        horizon = getattr(self, "horizon", None)
+        if horizon is not None:
+            object.__setattr__(self, "horizon", whole("horizon", horizon))
 
     @property
     def n_arms(self) -> int:
@@ -278,65 +291,6 @@ class CliqueLearner(Learner[StateT, TicketT]):
     def _visibility(self) -> Visibility:
         """An arm shows its clique; its other neighbours are seen but not used."""
         return Visibility(self.cover.owner, self.cover.starts, self.cover.order)
-
-
-class DividedTicket(NamedTuple):
-    """One choice of a :class:`DividingLearner`, with all that its estimate needs."""
-
-    arm: int
-    probability: float
-    divisors: NDArray[np.float64]
-    """The probability of being seen, of each arm that is seen, in their order."""
-    round: int
-
-
-class DividingLearner(Learner[StateT, TicketT]):
-    """A learner that divides each loss by a number noted when the arm was drawn, however late the loss arrives.
-
-    Kernels of a round make no arrays, so ``draw`` writes the divisors into ``state.divisors`` and ``update`` reads them
-    there. A choice that a person holds must outlive the next draw: its ticket, whose third field is ``divisors``, takes
-    a copy along and brings it back.
-    """
-
-    scratch: ClassVar[tuple[str, ...]] = ("divisors",)
-    drawn_class: ClassVar[type] = Ticket
-    """What the kernels hand on: the ticket without the divisors."""
-
-    def keep(self, state: StateT, drawn: Any) -> TicketT:
-        """The ticket with a copy of the divisors."""
-        divisors = state.divisors[: self.observes(drawn.arm).size].copy()  # type: ignore[attr-defined]
-        ticket: TicketT = self.ticket_class(drawn[0], drawn[1], divisors, *drawn[2:])
-        return ticket
-
-    def ticket_from(self, state: StateT, arm: int, distribution: NDArray[np.float64]) -> TicketT:
-        """The ticket whose divisors are the probabilities under ``distribution`` that each arm is seen."""
-        ticket: TicketT = self.ticket_class(
-            arm, float(distribution[arm]), self.chances_under(distribution, arm), self.round(state)
-        )
-        return ticket
-
-    def chances_under(self, distribution: NDArray[np.float64], arm: int) -> NDArray[np.float64]:
-        """The probability that each arm which ``arm`` shows is seen, if the choice follows ``distribution``."""
-        where, starts, order = self.observers
-        lists = (order[starts[where[i]] : starts[where[i] + 1]] for i in self.observes(arm))
-        return np.array([float(distribution[shown_by].sum()) for shown_by in lists])
-
-    def recall(self, state: StateT, ticket: Any) -> Any:
-        """Put the divisors back."""
-        state.divisors[: ticket.divisors.size] = ticket.divisors  # type: ignore[attr-defined]
-        return self.drawn_class(ticket[0], ticket[1], *ticket[3:])
-
-    def check_ticket(self, ticket: Any) -> None:
-        """Raise InvalidState also unless there is a divisor for each observed arm."""
-        super().check_ticket(ticket)
-        expected = self.observes(ticket.arm).shape
-        if np.shape(ticket.divisors) != expected:
-            raise InvalidState(f"a ticket's divisors have shape {np.shape(ticket.divisors)}; expected {expected}")
-
-    def room_for_divisors(self) -> NDArray[np.float64]:
-        """A buffer for the longest list of observed arms."""
-        changes = isinstance(self.graph, ChangingGraph)
-        return np.empty(self.n_arms if changes else int(np.diff(self.visibility.starts).max()))
 
 
 def saved_array(arrays: Mapping[str, NDArray[Any]], name: str, shape: tuple[int, ...]) -> NDArray[Any]:

@@ -25,12 +25,11 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.foundation.checks import real, whole
 from allworlds.kernels.jit import lean_jit
 from allworlds.learners.base import Learner, Ticket
 from allworlds.learners.dispatch import Shows, Visibility, register_kernels
 from allworlds.learners.recipe import LearnerRecipe
-from allworlds.learners.sampling import pick
+from allworlds.learners.sampling import draw_arm
 
 ROUND, RATE, VARIATION = 0, 1, 2
 """Places in ``State.clock``."""
@@ -67,17 +66,12 @@ class Broad(Learner[State, Ticket]):
     name: ClassVar[str] = "broad"
     shows: ClassVar[Shows] = "itself"
     accepts: ClassVar[frozenset[str]] = frozenset({"directed", "changing", "uninformed"})
+    positive: ClassVar[tuple[str, ...]] = ("rate",)
     saved: ClassVar[tuple[str, ...]] = ("distribution", "clock")
     scratch: ClassVar[tuple[str, ...]] = ("inverses",)
 
     horizon: int | None = None
     rate: float = 1.0 / 162.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.horizon is not None:
-            object.__setattr__(self, "horizon", whole("horizon", self.horizon))
-        object.__setattr__(self, "rate", real("rate", self.rate, above=0))
 
     def init(self) -> State:
         """Uniform, round one."""
@@ -87,13 +81,6 @@ class Broad(Learner[State, Ticket]):
 
 
 # --- kernels --------------------------------------------------------------------------------------------
-
-
-@lean_jit
-def draw(state: State, first: float, second: float) -> Ticket:
-    """Draw ``I_t`` from ``w_t``."""
-    arm = pick(state.distribution, first)
-    return Ticket(arm, float(state.distribution[arm]), int(state.clock[ROUND]))
 
 
 @lean_jit
@@ -148,7 +135,7 @@ def step(w: NDArray[np.float64], arm: int, push: float, inverses: NDArray[np.flo
         w[i] /= total
 
 
-register_kernels(State, draw, update)
+register_kernels(State, draw_arm, update)
 
 RECIPES = (
     LearnerRecipe(

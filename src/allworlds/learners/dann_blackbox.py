@@ -44,9 +44,8 @@ from allworlds.foundation.checks import index, real, whole
 from allworlds.foundation.errors import InvalidState
 from allworlds.graphs import FeedbackGraph
 from allworlds.kernels.jit import lean_jit
-from allworlds.learners.base import DividingLearner
 from allworlds.learners.dispatch import Visibility, register_kernels
-from allworlds.learners.exp3_g import chances_of_seen
+from allworlds.learners.dividing import DividingLearner, chances_of_seen
 from allworlds.learners.recipe import LearnerRecipe
 from allworlds.learners.sampling import pick
 

@@ -145,7 +145,7 @@ def register_kernels(
     state_class: type,
     draw_kernel: Callable[..., Any],
     update_kernel: Callable[..., None],
-    resolve_kernel: Callable[..., None] | None = None,
+    resolve_kernel: Callable[..., object] | None = None,
     *,
     visibility_getter: Callable[..., Visibility] = operator.attrgetter("visibility"),
     masses_kernel: Callable[..., None] | None = None,

@@ -34,11 +34,11 @@ from allworlds.covers import CliqueCover, clique_cover
 from allworlds.foundation.checks import Ints, whole
 from allworlds.graphs import FeedbackGraph
 from allworlds.kernels.jit import lean_jit
-from allworlds.learners.base import DividedTicket, DividingLearner, Ticket, fixed_graph
+from allworlds.learners.base import Ticket, fixed_graph
 from allworlds.learners.dispatch import Visibility, register_kernels
-from allworlds.learners.exp3_g import chances_of_seen
+from allworlds.learners.dividing import DividedTicket, DividingLearner, draw_summed
 from allworlds.learners.recipe import LearnerRecipe
-from allworlds.learners.sampling import exponential_weights, pick
+from allworlds.learners.sampling import explore, exponential_weights
 
 ROUND = 0
 """The place in ``State.clock``."""
@@ -94,7 +94,6 @@ class ELP(DividingLearner[State, DividedTicket]):
     name: ClassVar[str] = "elp"
     redrawn: ClassVar[bool] = True
     accepts: ClassVar[frozenset[str]] = frozenset({"directed"})
-    ticket_class: ClassVar[type] = DividedTicket
     takes_cover: ClassVar[bool] = True
     saved: ClassVar[tuple[str, ...]] = ("negative_gains", "clock")
 
@@ -188,14 +187,6 @@ def stable_colours(graph: FeedbackGraph) -> Ints:
 
 
 @lean_jit
-def draw(state: State, first: float, second: float) -> Ticket:
-    """Draw ``I_t`` from ``p_t``; note ``P_t(i)`` of what it shows."""
-    arm = pick(state.distribution, first)
-    chances_of_seen(state.distribution, arm, state.visibility, state.observers, state.divisors)
-    return Ticket(arm, float(state.distribution[arm]), int(state.clock[ROUND]))
-
-
-@lean_jit
 def update(state: State, ticket: Ticket, losses: NDArray[np.float64]) -> None:
     """``Ghat_i += (1 - l_i) / P_t(i)`` on the arms that are seen, then the next round's distribution."""
     start = state.visibility.starts[state.visibility.where[ticket.arm]]
@@ -213,11 +204,10 @@ def resolve(state: State) -> None:
     rate = min(math.sqrt(math.log(p.size) / (3.0 * rates.independence * rounds)), 0.5 / p.size)
     share = rate / rates.least
     exponential_weights(state.negative_gains, rate, p)
-    for i in range(p.size):
-        p[i] = (1.0 - share) * p[i] + share * state.explorers[i]
+    explore(p, share, state.explorers)
 
 
-register_kernels(State, draw, update, resolve)
+register_kernels(State, draw_summed, update, resolve)
 
 RECIPES = (
     LearnerRecipe(

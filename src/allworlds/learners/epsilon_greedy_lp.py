@@ -24,14 +24,13 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.foundation.checks import real
 from allworlds.kernels.jit import lean_jit
 from allworlds.learners.base import Learner, Ticket
 from allworlds.learners.dispatch import Visibility, register_kernels
 from allworlds.learners.domination import fractional_domination
 from allworlds.learners.indices import count_losses, lowest, mean
 from allworlds.learners.recipe import LearnerRecipe
-from allworlds.learners.sampling import pick
+from allworlds.learners.sampling import draw_arm
 
 
 class State(NamedTuple):
@@ -67,16 +66,13 @@ class EpsilonGreedyLP(Learner[State, Ticket]):
 
     name: ClassVar[str] = "epsilon-greedy-lp"
     accepts: ClassVar[frozenset[str]] = frozenset({"directed"})
+    positive: ClassVar[tuple[str, ...]] = ("c",)
+    fractions: ClassVar[tuple[str, ...]] = ("d",)
     saved: ClassVar[tuple[str, ...]] = ("totals", "seen", "clock")
     scratch: ClassVar[tuple[str, ...]] = ("indices",)
 
     d: float = 0.1
     c: float = 5.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "d", real("d", self.d, above=0, at_most=1))
-        object.__setattr__(self, "c", real("c", self.c, above=0))
 
     @cached_property
     def plays(self) -> NDArray[np.float64]:
@@ -104,13 +100,6 @@ class EpsilonGreedyLP(Learner[State, Ticket]):
 
 
 @lean_jit
-def draw(state: State, first: float, second: float) -> Ticket:
-    """Draw ``I_t`` from ``p_t``."""
-    arm = pick(state.distribution, first)
-    return Ticket(arm, float(state.distribution[arm]), int(state.clock[0]))
-
-
-@lean_jit
 def update(state: State, ticket: Ticket, losses: NDArray[np.float64]) -> None:
     """Count every arm that is seen, then the next round's distribution."""
     count_losses(state.visibility, ticket.arm, losses, state.totals, state.seen)
@@ -130,7 +119,7 @@ def resolve(state: State) -> None:
         state.distribution[i] = epsilon * state.exploration[i] + (1.0 - epsilon) * greedy
 
 
-register_kernels(State, draw, update, resolve)
+register_kernels(State, draw_arm, update, resolve)
 
 RECIPES = (
     LearnerRecipe(

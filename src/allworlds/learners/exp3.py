@@ -22,7 +22,7 @@ from allworlds.kernels.jit import lean_jit
 from allworlds.learners.base import Learner, Ticket
 from allworlds.learners.dispatch import Shows, Visibility, register_kernels
 from allworlds.learners.recipe import LearnerRecipe
-from allworlds.learners.sampling import exponential_weights, pick
+from allworlds.learners.sampling import draw_arm, exponential_weights
 
 RAREST = 1e-290
 """A probability below this, which only rounding can draw, is taken for this: the estimate stays finite."""
@@ -72,13 +72,6 @@ class Exp3(Learner[State, Ticket]):
 
 
 @lean_jit
-def draw(state: State, first: float, second: float) -> Ticket:
-    """Draw ``I_t`` from ``p_t``."""
-    arm = pick(state.distribution, first)
-    return Ticket(arm, float(state.distribution[arm]), int(state.clock[0]))
-
-
-@lean_jit
 def update(state: State, ticket: Ticket, losses: NDArray[np.float64]) -> None:
     """``Lhat_I += l_I / p_t(I)``, then the next round's distribution."""
     state.cumulative_losses[ticket.arm] += losses[0] / max(ticket.probability, RAREST)
@@ -94,7 +87,7 @@ def resolve(state: State) -> None:
     exponential_weights(state.cumulative_losses, rate, state.distribution)
 
 
-register_kernels(State, draw, update, resolve)
+register_kernels(State, draw_arm, update, resolve)
 
 RECIPES = (
     LearnerRecipe(

@@ -30,12 +30,16 @@ from numpy.typing import NDArray
 from allworlds.foundation.checks import index
 from allworlds.foundation.errors import InvalidState
 from allworlds.kernels.jit import lean_jit
-from allworlds.learners.base import DividingLearner
 from allworlds.learners.dispatch import Visibility, register_kernels
-from allworlds.learners.exp3_g import chances_of_seen
-from allworlds.learners.exp3_ix import neighbourhood_masses, spread_of
+from allworlds.learners.dividing import (
+    DividingLearner,
+    add_estimates,
+    chances_of_seen,
+    neighbourhood_masses,
+    spread_of,
+)
 from allworlds.learners.recipe import LearnerRecipe
-from allworlds.learners.sampling import exponential_weights, pick
+from allworlds.learners.sampling import explore, exponential_weights, pick
 
 ROUND, COPY, SHARE = 0, 1, 2
 """Places in ``State.clock``."""
@@ -158,9 +162,8 @@ def draw(state: State, first: float, second: float) -> Drawn:
 @lean_jit
 def update(state: State, ticket: Drawn, losses: NDArray[np.float64]) -> None:
     """Add ``l_i / P_t(i)`` to the losses of the copy; if it has spent ``2^r``, it starts anew with ``r + 1``."""
-    start, b = state.visibility.starts[state.visibility.where[ticket.arm]], ticket.copy
-    for j in range(losses.size):
-        state.cumulative_losses[b, state.visibility.order[start + j]] += losses[j] / state.divisors[j]
+    b = ticket.copy
+    add_estimates(state.visibility, ticket.arm, losses, state.divisors, state.cumulative_losses[b])
     state.spent[b] += 1.0 + ticket.spread / 2.0 ** (b + 1)
     if state.spent[b] > 2.0 ** state.doublings[b]:
         state.doublings[b] += 1.0
@@ -183,8 +186,7 @@ def resolve(state: State) -> None:
     p, b = state.distribution, int(state.clock[COPY])
     share = min(math.sqrt(2.0**b * math.log(p.size) / 2.0 ** state.doublings[b]), 0.5)
     exponential_weights(state.cumulative_losses[b], share / 2.0**b, p)
-    for i in range(p.size):
-        p[i] = (1.0 - share) * p[i] + share * state.explorers[i]
+    explore(p, share, state.explorers)
     state.clock[SHARE] = share
 
 

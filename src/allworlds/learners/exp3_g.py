@@ -38,10 +38,11 @@ from allworlds.covers import CliqueCover, clique_cover, greedy_domination
 from allworlds.foundation.checks import real, whole
 from allworlds.graphs import FeedbackGraph
 from allworlds.kernels.jit import lean_jit
-from allworlds.learners.base import DividedTicket, DividingLearner, Ticket, fixed_graph
+from allworlds.learners.base import Ticket, fixed_graph
 from allworlds.learners.dispatch import Visibility, register_kernels
+from allworlds.learners.dividing import DividedTicket, DividingLearner, add_estimates, draw_summed
 from allworlds.learners.recipe import LearnerRecipe
-from allworlds.learners.sampling import exponential_weights, pick
+from allworlds.learners.sampling import explore, exponential_weights
 
 ROUND = 0
 """The place in ``State.clock``."""
@@ -111,7 +112,6 @@ class Exp3G(DividingLearner[State, DividedTicket]):
     name: ClassVar[str] = "exp3-g"
     redrawn: ClassVar[bool] = True
     accepts: ClassVar[frozenset[str]] = frozenset({"directed", "loopless", "weak"})
-    ticket_class: ClassVar[type] = DividedTicket
     takes_cover: ClassVar[bool] = True
     saved: ClassVar[tuple[str, ...]] = ("cumulative_losses", "clock")
 
@@ -177,35 +177,9 @@ class Exp3G(DividingLearner[State, DividedTicket]):
 
 
 @lean_jit
-def draw(state: State, first: float, second: float) -> Ticket:
-    """Draw ``I_t`` from ``p_t``; note ``P_t(i)`` of what it shows."""
-    arm = pick(state.distribution, first)
-    chances_of_seen(state.distribution, arm, state.visibility, state.observers, state.divisors)
-    return Ticket(arm, float(state.distribution[arm]), int(state.clock[ROUND]))
-
-
-@lean_jit
-def chances_of_seen(
-    p: NDArray[np.float64], arm: int, visibility: Visibility, observers: Visibility, out: NDArray[np.float64]
-) -> None:
-    """``P(i)`` of every arm ``i`` that ``arm`` shows; arms that share a list, as in a clique, share the sum."""
-    start = visibility.starts[visibility.where[arm]]
-    summed, mass = -1, 0.0
-    for j in range(visibility.starts[visibility.where[arm] + 1] - start):
-        w = observers.where[visibility.order[start + j]]
-        if w != summed:
-            summed, mass = w, 0.0
-            for k in range(observers.starts[w], observers.starts[w + 1]):
-                mass += p[observers.order[k]]
-        out[j] = mass
-
-
-@lean_jit
 def update(state: State, ticket: Ticket, losses: NDArray[np.float64]) -> None:
     """``Lhat_i += l_i / P_t(i)`` on the arms that are seen, then the next round's distribution."""
-    start = state.visibility.starts[state.visibility.where[ticket.arm]]
-    for j in range(losses.size):
-        state.cumulative_losses[state.visibility.order[start + j]] += losses[j] / state.divisors[j]
+    add_estimates(state.visibility, ticket.arm, losses, state.divisors, state.cumulative_losses)
     state.clock[ROUND] += 1.0
     resolve(state)
 
@@ -216,8 +190,7 @@ def resolve(state: State) -> None:
     p = state.distribution
     rate, share = rate_and_share(state.rates, state.clock[ROUND])
     exponential_weights(state.cumulative_losses, rate, p)
-    for i in range(p.size):
-        p[i] = (1.0 - share) * p[i] + share * state.explorers[i]
+    explore(p, share, state.explorers)
 
 
 @lean_jit
@@ -236,7 +209,7 @@ def rate_and_share(rates: Rates, now: float) -> tuple[float, float]:
     return rate, rates.exploration * share
 
 
-register_kernels(State, draw, update, resolve)
+register_kernels(State, draw_summed, update, resolve)
 
 RECIPES = (
     LearnerRecipe(

@@ -30,12 +30,19 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.foundation.checks import real
 from allworlds.kernels.jit import lean_jit
-from allworlds.learners.base import DividingLearner
 from allworlds.learners.dispatch import Visibility, register_kernels
-from allworlds.learners.exp3_ix import neighbourhood_masses, spread_of
+from allworlds.learners.dividing import (
+    DividingLearner,
+    DrawnSpread,
+    SpreadTicket,
+    add_estimates,
+    neighbourhood_masses,
+    note_divisors,
+    spread_of,
+)
 from allworlds.learners.exp3_plus_plus import CONFIDENCE
+from allworlds.learners.indices import count_losses
 from allworlds.learners.recipe import LearnerRecipe
 from allworlds.learners.sampling import exponential_weights, pick
 
@@ -76,30 +83,8 @@ class State(NamedTuple):
     exploration: float
 
 
-class Drawn(NamedTuple):
-    """One choice, as kernels hand it on."""
-
-    arm: int
-    probability: float
-    spread: float
-    """``Q_t``."""
-    round: int
-
-
-class Ticket(NamedTuple):
-    """One choice, with all that its estimate needs."""
-
-    arm: int
-    probability: float
-    divisors: NDArray[np.float64]
-    """``P_t(i)`` of the arms that are seen, in their order."""
-    spread: float
-    """``Q_t``."""
-    round: int
-
-
 @dataclass(frozen=True)
-class Exp3GPlusPlus(DividingLearner[State, Ticket]):
+class Exp3GPlusPlus(DividingLearner[State, SpreadTicket]):
     """EXP3.G++ without a horizon.
 
     >>> from allworlds.graphs import star
@@ -115,16 +100,13 @@ class Exp3GPlusPlus(DividingLearner[State, Ticket]):
 
     name: ClassVar[str] = "exp3-g-plus-plus"
     accepts: ClassVar[frozenset[str]] = frozenset({"directed"})
-    ticket_class: ClassVar[type] = Ticket
-    drawn_class: ClassVar[type] = Drawn
+    ticket_class: ClassVar[type] = SpreadTicket
+    drawn_class: ClassVar[type] = DrawnSpread
+    positive: ClassVar[tuple[str, ...]] = ("exploration",)
     saved: ClassVar[tuple[str, ...]] = ("cumulative_losses", "totals", "seen", "clock")
     scratch: ClassVar[tuple[str, ...]] = ("divisors", "lacking", "order")
 
     exploration: float = 256.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "exploration", real("exploration", self.exploration, above=0))
 
     def init(self) -> State:
         """Nothing seen, round one."""
@@ -153,25 +135,18 @@ class Exp3GPlusPlus(DividingLearner[State, Ticket]):
 
 
 @lean_jit
-def draw(state: State, first: float, second: float) -> Drawn:
+def draw(state: State, first: float, second: float) -> DrawnSpread:
     """Draw ``I_t`` from ``p_t``; note ``P_t(i)`` of what it shows."""
-    visibility, where = state.visibility, state.observers.where
     arm = pick(state.distribution, first)
-    start = visibility.starts[visibility.where[arm]]
-    for j in range(visibility.starts[visibility.where[arm] + 1] - start):
-        state.divisors[j] = state.observed[where[visibility.order[start + j]]]
-    return Drawn(arm, float(state.distribution[arm]), float(state.clock[SPREAD]), int(state.clock[ROUND]))
+    note_divisors(arm, state.visibility, state.observers, state.observed, 0.0, state.divisors)
+    return DrawnSpread(arm, float(state.distribution[arm]), float(state.clock[SPREAD]), int(state.clock[ROUND]))
 
 
 @lean_jit
-def update(state: State, ticket: Drawn, losses: NDArray[np.float64]) -> None:
+def update(state: State, ticket: DrawnSpread, losses: NDArray[np.float64]) -> None:
     """``Lhat_i += l_i / P_t(i)`` and the means of the arms that are seen, then the next round's distribution."""
-    start = state.visibility.starts[state.visibility.where[ticket.arm]]
-    for j in range(losses.size):
-        i = state.visibility.order[start + j]
-        state.cumulative_losses[i] += losses[j] / state.divisors[j]
-        state.totals[i] += losses[j]
-        state.seen[i] += 1.0
+    add_estimates(state.visibility, ticket.arm, losses, state.divisors, state.cumulative_losses)
+    count_losses(state.visibility, ticket.arm, losses, state.totals, state.seen)
     state.clock[ROUND] += 1.0
     state.clock[SPENT] += ticket.spread
     resolve(state)

@@ -30,13 +30,22 @@ from numpy.typing import NDArray
 
 from allworlds.foundation.checks import flag
 from allworlds.kernels.jit import lean_jit
-from allworlds.learners.base import DividingLearner
-from allworlds.learners.dispatch import Visibility, register_kernels
+from allworlds.learners.dispatch import register_kernels
+from allworlds.learners.dividing import (
+    DividingLearner,
+    DrawnSpread,
+    EstimateState,
+    SpreadTicket,
+    add_estimates,
+    neighbourhood_masses,
+    note_divisors,
+    spread_of,
+)
 from allworlds.learners.recipe import LearnerRecipe
 from allworlds.learners.sampling import exponential_weights, pick
 
 ROUND, SPENT, SPREAD, BONUS = 0, 1, 2, 3
-"""Places in ``State.clock``."""
+"""Places in ``State.clock``: round, the sum of the past ``Q``, the coming round's ``Q`` and ``gamma``."""
 
 
 class Rates(NamedTuple):
@@ -47,49 +56,14 @@ class Rates(NamedTuple):
     """1 where the bonus is added to the divisor, 0 where not."""
 
 
-class State(NamedTuple):
-    """What the next round needs; everything but losses, round and spent follows from these three."""
+class State(EstimateState):
+    """What the next round needs; all but losses, round and the sum of past ``Q`` follows from these."""
 
-    cumulative_losses: NDArray[np.float64]
-    """(N,) ``Lhat``."""
-    distribution: NDArray[np.float64]
-    """(N,) ``p_t`` of the coming round."""
-    observed: NDArray[np.float64]
-    """``P_t`` of the coming round: for each list of the visibility, the mass of the arms in it."""
-    clock: NDArray[np.float64]
-    """(4,) round, the sum of the past ``Q``, the coming round's ``Q`` and ``gamma``."""
-    divisors: NDArray[np.float64]
-    """``P_t(i) + gamma_t`` of the arms that the last drawn arm shows, in their order; room for the most."""
-    visibility: Visibility
-    observers: Visibility
-    """Who shows each arm."""
-    rates: Rates
-
-
-class Drawn(NamedTuple):
-    """One choice, as kernels hand it on."""
-
-    arm: int
-    probability: float
-    spread: float
-    """``Q_t``."""
-    round: int
-
-
-class Ticket(NamedTuple):
-    """One choice, with all that its estimate needs."""
-
-    arm: int
-    probability: float
-    divisors: NDArray[np.float64]
-    """``P_t(i) + gamma_t`` of the arms that are seen, in their order."""
-    spread: float
-    """``Q_t``."""
-    round: int
+    __slots__ = ()
 
 
 @dataclass(frozen=True)
-class Exp3IX(DividingLearner[State, Ticket]):
+class Exp3IX(DividingLearner[State, SpreadTicket]):
     """Exp3-IX on a feedback graph, or Exp3-SET with ``implicit=False``.
 
     >>> from allworlds.graphs import star
@@ -107,8 +81,9 @@ class Exp3IX(DividingLearner[State, Ticket]):
     redrawn: ClassVar[bool] = True
     movable: ClassVar[bool] = True
     accepts: ClassVar[frozenset[str]] = frozenset({"directed", "changing", "uninformed"})
-    ticket_class: ClassVar[type] = Ticket
-    drawn_class: ClassVar[type] = Drawn
+    ticket_class: ClassVar[type] = SpreadTicket
+    drawn_class: ClassVar[type] = DrawnSpread
+    state_class: ClassVar[type] = State
     saved: ClassVar[tuple[str, ...]] = ("cumulative_losses", "clock")
 
     implicit: bool = True
@@ -124,53 +99,42 @@ class Exp3IX(DividingLearner[State, Ticket]):
 
     def init(self) -> State:
         """No losses, round one."""
-        observers = self.observers
-        state = State(
-            cumulative_losses=np.zeros(self.n_arms),
-            distribution=np.empty(self.n_arms),
-            observed=np.empty(observers.starts.size - 1),
-            clock=np.array([1.0, 0.0, 0.0, 0.0]),
-            divisors=self.room_for_divisors(),
-            visibility=self.visibility,
-            observers=observers,
-            rates=Rates(math.log(self.n_arms), float(self.implicit)),
-        )
+        state = self.new_state([1.0, 0.0, 0.0, 0.0], Rates(math.log(self.n_arms), float(self.implicit)))
         resolve(state)
         return state
 
-    def ticket_from(self, state: State, arm: int, distribution: NDArray[np.float64]) -> Ticket:
+    def ticket_from(self, state: State, arm: int, distribution: NDArray[np.float64]) -> SpreadTicket:
         """The ticket with ``P(i) + gamma_t`` and ``Q`` under ``distribution``; sleeping arms add nothing to ``Q``."""
         bonus = float(state.rates.implicit * state.clock[BONUS])
         observed = np.empty(state.observers.starts.size - 1)
         neighbourhood_masses(state.observers.starts, state.observers.order, distribution, observed)
         spread = spread_of(distribution, observed, state.observers.where, bonus)
         divisors = self.chances_under(distribution, arm) + bonus
-        return Ticket(arm, float(distribution[arm]), divisors, float(spread), self.round(state))
+        return SpreadTicket(arm, float(distribution[arm]), divisors, float(spread), self.round(state))
 
 
 # --- kernels --------------------------------------------------------------------------------------------
 
 
 @lean_jit
-def draw(state: State, first: float, second: float) -> Drawn:
+def draw(state: State, first: float, second: float) -> DrawnSpread:
     """Draw ``I_t`` from ``p_t``; note ``P_t(i) + gamma_t`` of what it shows."""
-    visibility = state.visibility
     arm = pick(state.distribution, first)
-    where = visibility.where[arm]
-    start = visibility.starts[where]
-    bonus = state.rates.implicit * state.clock[BONUS]
-    for j in range(visibility.starts[where + 1] - start):
-        state.divisors[j] = state.observed[state.observers.where[visibility.order[start + j]]] + bonus
-    probability, spread = float(state.distribution[arm]), float(state.clock[SPREAD])
-    return Drawn(arm, probability, spread, int(state.clock[ROUND]))
+    note_divisors(
+        arm,
+        state.visibility,
+        state.observers,
+        state.observed,
+        state.rates.implicit * state.clock[BONUS],
+        state.divisors,
+    )
+    return DrawnSpread(arm, float(state.distribution[arm]), float(state.clock[SPREAD]), int(state.clock[ROUND]))
 
 
 @lean_jit
-def update(state: State, ticket: Drawn, losses: NDArray[np.float64]) -> None:
+def update(state: State, ticket: DrawnSpread, losses: NDArray[np.float64]) -> None:
     """``Lhat_i += l_i / (P_t(i) + gamma_t)`` on the arms that are seen, then the next round's distribution."""
-    start = state.visibility.starts[state.visibility.where[ticket.arm]]
-    for j in range(losses.size):
-        state.cumulative_losses[state.visibility.order[start + j]] += losses[j] / state.divisors[j]
+    add_estimates(state.visibility, ticket.arm, losses, state.divisors, state.cumulative_losses)
     state.clock[ROUND] += 1.0
     state.clock[SPENT] += ticket.spread
     resolve(state)
@@ -191,28 +155,6 @@ def regraph(state: State) -> None:
     observers, bonus = state.observers, state.rates.implicit * state.clock[BONUS]
     neighbourhood_masses(observers.starts, observers.order, state.distribution, state.observed)
     state.clock[SPREAD] = spread_of(state.distribution, state.observed, observers.where, bonus)
-
-
-@lean_jit
-def neighbourhood_masses(
-    starts: NDArray[np.int64], order: NDArray[np.int64], p: NDArray[np.float64], out: NDArray[np.float64]
-) -> None:
-    """``P(w) = sum of p_j for j in list w``: the mass of those who show the arms of that list."""
-    for w in range(out.size):
-        mass = 0.0
-        for j in range(starts[w], starts[w + 1]):
-            mass += p[order[j]]
-        out[w] = mass
-
-
-@lean_jit
-def spread_of(p: NDArray[np.float64], observed: NDArray[np.float64], where: NDArray[np.int64], bonus: float) -> float:
-    """``Q = sum_i p_i / (P(i) + gamma)``; an arm whose probability is too small for a double adds nothing."""
-    spread = 0.0
-    for i in range(p.size):
-        if p[i] > 0.0:
-            spread += p[i] / (observed[where[i]] + bonus)
-    return spread
 
 
 register_kernels(State, draw, update, resolve, graph_kernel=regraph)

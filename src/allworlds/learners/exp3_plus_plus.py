@@ -26,7 +26,6 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.foundation.checks import real
 from allworlds.kernels.jit import lean_jit
 from allworlds.learners.base import Learner
 from allworlds.learners.dispatch import Shows, Visibility, register_kernels
@@ -84,13 +83,10 @@ class Exp3PlusPlus(Learner[State, Ticket]):
     shows: ClassVar[Shows] = "itself"
     accepts: ClassVar[frozenset[str]] = frozenset({"directed", "changing", "uninformed"})
     ticket_class: ClassVar[type] = Ticket
+    positive: ClassVar[tuple[str, ...]] = ("exploration",)
     saved: ClassVar[tuple[str, ...]] = ("cumulative_losses", "totals", "played", "clock")
 
     exploration: float = 256.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "exploration", real("exploration", self.exploration, above=0))
 
     def init(self) -> State:
         """Nothing played, round one."""

@@ -30,46 +30,41 @@ from allworlds.foundation.checks import real
 from allworlds.foundation.errors import InvalidParameter
 from allworlds.graphs import NoisyGraph
 from allworlds.kernels.jit import lean_jit
-from allworlds.learners.base import DividingLearner
 from allworlds.learners.dispatch import Visibility, register_kernels
-from allworlds.learners.exp3_ix import BONUS, ROUND, SPENT, SPREAD, Drawn, Ticket, spread_of
+from allworlds.learners.dividing import (
+    DividingLearner,
+    DrawnSpread,
+    EstimateState,
+    SpreadTicket,
+    add_estimates,
+    note_divisors,
+    spread_of,
+)
+from allworlds.learners.exp3_ix import BONUS, ROUND, SPENT, SPREAD
 from allworlds.learners.recipe import LearnerRecipe
 from allworlds.learners.sampling import exponential_weights, pick
 
 
 class Rates(NamedTuple):
-    """The scalars of the learner, for kernels."""
+    """What the rule needs beside the state, for kernels."""
 
     log_arms: float
     scale: float
     """``2 (1 + R + R^2)``."""
     noise: float
     """``R``."""
-
-
-class State(NamedTuple):
-    """What the next round needs; everything but losses, round and spent follows from these three."""
-
-    cumulative_losses: NDArray[np.float64]
-    """(N,) ``Lhat``."""
-    distribution: NDArray[np.float64]
-    """(N,) ``p_t`` of the coming round."""
-    observed: NDArray[np.float64]
-    """``P_t`` of the coming round, for each list of the observers."""
-    clock: NDArray[np.float64]
-    """(4,) round, the sum of the past ``Q``, the coming round's ``Q`` and ``gamma``."""
-    divisors: NDArray[np.float64]
-    """``(P_t(i) + gamma_t) / s(I_t, i)`` of the arms that the last drawn arm shows, in order; room for the most."""
-    visibility: Visibility
-    observers: Visibility
-    """Who shows each arm."""
     weights: NDArray[np.float64]
     """(N, N) ``s``; empty where all weights are 0 and 1."""
-    rates: Rates
+
+
+class State(EstimateState):
+    """What the next round needs; all but losses, round and the sum of past ``Q`` follows from these."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True)
-class Exp3WIX(DividingLearner[State, Ticket]):
+class Exp3WIX(DividingLearner[State, SpreadTicket]):
     """Exp3-WIX on a noisy graph, or on any other whose arms see themselves.
 
     ``noise`` is the bound ``R`` on the noise; by default that of the graph, or 1 where there is none. ``scale`` is the
@@ -88,8 +83,9 @@ class Exp3WIX(DividingLearner[State, Ticket]):
 
     name: ClassVar[str] = "exp3-wix"
     accepts: ClassVar[frozenset[str]] = frozenset({"directed", "changing", "uninformed", "noisy"})
-    ticket_class: ClassVar[type] = Ticket
-    drawn_class: ClassVar[type] = Drawn
+    ticket_class: ClassVar[type] = SpreadTicket
+    drawn_class: ClassVar[type] = DrawnSpread
+    state_class: ClassVar[type] = State
     saved: ClassVar[tuple[str, ...]] = ("cumulative_losses", "clock")
 
     noise: float | None = None
@@ -114,19 +110,10 @@ class Exp3WIX(DividingLearner[State, Ticket]):
 
     def init(self) -> State:
         """No losses, round one."""
-        observers, bound = self.observers, self.noise_bound
+        bound = self.noise_bound
         scale = 2.0 * (1.0 + bound + bound**2) if self.scale is None else float(self.scale)
-        state = State(
-            cumulative_losses=np.zeros(self.n_arms),
-            distribution=np.empty(self.n_arms),
-            observed=np.empty(observers.starts.size - 1),
-            clock=np.array([1.0, 0.0, 0.0, 0.0]),
-            divisors=self.room_for_divisors(),
-            visibility=self.visibility,
-            observers=observers,
-            weights=self.graph.weights.copy() if isinstance(self.graph, NoisyGraph) else np.zeros((0, 0)),
-            rates=Rates(math.log(self.n_arms), scale, bound),
-        )
+        weights = self.graph.weights.copy() if isinstance(self.graph, NoisyGraph) else np.zeros((0, 0))
+        state = self.new_state([1.0, 0.0, 0.0, 0.0], Rates(math.log(self.n_arms), scale, bound, weights))
         resolve(state)
         return state
 
@@ -135,27 +122,22 @@ class Exp3WIX(DividingLearner[State, Ticket]):
 
 
 @lean_jit
-def draw(state: State, first: float, second: float) -> Drawn:
+def draw(state: State, first: float, second: float) -> DrawnSpread:
     """Draw ``I_t`` from ``p_t``; note ``(P_t(i) + gamma_t) / s(I_t, i)`` of what it shows."""
-    visibility = state.visibility
     arm = pick(state.distribution, first)
-    where = visibility.where[arm]
-    start = visibility.starts[where]
-    for j in range(visibility.starts[where + 1] - start):
-        seen = visibility.order[start + j]
-        state.divisors[j] = state.observed[state.observers.where[seen]] + state.clock[BONUS]
-        if state.weights.size > 0:
-            state.divisors[j] /= state.weights[arm, seen]
-    probability, spread = float(state.distribution[arm]), float(state.clock[SPREAD])
-    return Drawn(arm, probability, spread, int(state.clock[ROUND]))
+    note_divisors(arm, state.visibility, state.observers, state.observed, state.clock[BONUS], state.divisors)
+    visibility, weights = state.visibility, state.rates.weights
+    if weights.size > 0:
+        start = visibility.starts[visibility.where[arm]]
+        for j in range(visibility.starts[visibility.where[arm] + 1] - start):
+            state.divisors[j] /= weights[arm, visibility.order[start + j]]
+    return DrawnSpread(arm, float(state.distribution[arm]), float(state.clock[SPREAD]), int(state.clock[ROUND]))
 
 
 @lean_jit
-def update(state: State, ticket: Drawn, losses: NDArray[np.float64]) -> None:
+def update(state: State, ticket: DrawnSpread, losses: NDArray[np.float64]) -> None:
     """``Lhat_i += s(I_t, i) c_i / (P_t(i) + gamma_t)`` on the arms that are seen, then the next distribution."""
-    start = state.visibility.starts[state.visibility.where[ticket.arm]]
-    for j in range(losses.size):
-        state.cumulative_losses[state.visibility.order[start + j]] += losses[j] / state.divisors[j]
+    add_estimates(state.visibility, ticket.arm, losses, state.divisors, state.cumulative_losses)
     state.clock[ROUND] += 1.0
     state.clock[SPENT] += ticket.spread
     resolve(state)
@@ -174,7 +156,7 @@ def resolve(state: State) -> None:
 @lean_jit
 def regraph(state: State) -> None:
     """The ``P`` and ``Q`` of the distribution on the round's graph."""
-    squared_masses(state.observers, state.weights, state.distribution, state.observed)
+    squared_masses(state.observers, state.rates.weights, state.distribution, state.observed)
     state.clock[SPREAD] = spread_of(state.distribution, state.observed, state.observers.where, state.clock[BONUS])
 
 

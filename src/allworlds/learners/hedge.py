@@ -35,14 +35,13 @@ from typing import ClassVar, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.foundation.checks import real, whole
 from allworlds.foundation.errors import InvalidParameter
 from allworlds.graphs import AnyGraph
 from allworlds.kernels.jit import lean_jit
 from allworlds.learners.base import Learner, Ticket
 from allworlds.learners.dispatch import Shows, Visibility, register_kernels
 from allworlds.learners.recipe import LearnerRecipe
-from allworlds.learners.sampling import exponential_weights, pick
+from allworlds.learners.sampling import draw_arm, exponential_weights
 
 Schedule = Literal["decreasing", "constant", "doubling", "adaptive"]
 DECREASING, CONSTANT, DOUBLING, ADAPTIVE = range(4)
@@ -86,6 +85,7 @@ class Hedge(Learner[State, Ticket]):
 
     name: ClassVar[str] = "hedge"
     shows: ClassVar[Shows] = "everything"
+    positive: ClassVar[tuple[str, ...]] = ("rate",)
     saved: ClassVar[tuple[str, ...]] = ("cumulative_losses", "clock", "hedging_cost")
 
     rate: float = 1.0
@@ -96,14 +96,11 @@ class Hedge(Learner[State, Ticket]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "rate", real("rate", self.rate, above=0))
         if self.schedule not in get_args(Schedule):
             raise InvalidParameter(f"schedule is {self.schedule!r}; expected one of {', '.join(get_args(Schedule))}")
         if (self.schedule == "constant") != (self.horizon is not None):
             given = "none" if self.horizon is None else self.horizon
             raise InvalidParameter(f"horizon is {given}; expected one with the constant schedule, and only with it")
-        if self.horizon is not None:
-            object.__setattr__(self, "horizon", whole("horizon", self.horizon))
 
     def init(self) -> State:
         """No losses, round one."""
@@ -120,13 +117,6 @@ def _hedge(graph: AnyGraph, horizon: int | None = None, rate: float = 1.0, sched
 
 
 # --- kernels --------------------------------------------------------------------------------------------
-
-
-@lean_jit
-def draw(state: State, first: float, second: float) -> Ticket:
-    """Draw ``I_t`` from ``p_t``."""
-    arm = pick(state.distribution, first)
-    return Ticket(arm, float(state.distribution[arm]), int(state.clock[0]))
 
 
 @lean_jit
@@ -185,7 +175,7 @@ def epoch_length(round: float) -> float:
     return 2.0 ** (math.frexp(round)[1] - 1)
 
 
-register_kernels(State, draw, update, resolve)
+register_kernels(State, draw_arm, update, resolve)
 
 RECIPES = (
     LearnerRecipe(

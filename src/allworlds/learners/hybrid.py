@@ -28,7 +28,7 @@ from allworlds.kernels.jit import lean_jit
 from allworlds.learners.base import Learner, Ticket
 from allworlds.learners.dispatch import Shows, Visibility, register_kernels
 from allworlds.learners.recipe import LearnerRecipe
-from allworlds.learners.sampling import pick
+from allworlds.learners.sampling import draw_arm
 from allworlds.learners.separable import Regulariser, separable_step
 
 ROUND, DISTANCE = 0, 1
@@ -84,13 +84,6 @@ class Hybrid(Learner[State, Ticket]):
 
 
 @lean_jit
-def draw(state: State, first: float, second: float) -> Ticket:
-    """Draw ``I_t`` from ``p_t``."""
-    arm = pick(state.distribution, first)
-    return Ticket(arm, float(state.distribution[arm]), int(state.clock[ROUND]))
-
-
-@lean_jit
 def update(state: State, ticket: Ticket, losses: NDArray[np.float64]) -> None:
     """``Lhat_I += 2 l_I / p_t(I)``, then the next round's distribution."""
     state.cumulative_losses[ticket.arm] += 2.0 * losses[0] / ticket.probability
@@ -106,7 +99,7 @@ def step(state: State) -> None:
     clock[DISTANCE] = separable_step(state.cumulative_losses, entropies, 1.0, clock[DISTANCE], state.distribution)
 
 
-register_kernels(State, draw, update)
+register_kernels(State, draw_arm, update)
 
 RECIPES = (
     LearnerRecipe(

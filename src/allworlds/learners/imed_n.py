@@ -19,33 +19,29 @@ linear.
 from __future__ import annotations
 
 import math
-from typing import ClassVar, NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import ClassVar
 
 from allworlds.kernels.jit import lean_jit
-from allworlds.learners.base import Learner, Ticket
-from allworlds.learners.dispatch import Visibility, register_kernels
-from allworlds.learners.indices import bernoulli_divergence, count_losses, mean, pick_lowest, share_lowest
+from allworlds.learners.base import Ticket
+from allworlds.learners.dispatch import register_kernels
+from allworlds.learners.indices import (
+    IndexLearner,
+    IndexState,
+    bernoulli_divergence,
+    choose_lowest,
+    count_seen,
+    mean,
+)
 from allworlds.learners.recipe import LearnerRecipe
 
 
-class State(NamedTuple):
+class State(IndexState):
     """What the next round needs."""
 
-    totals: NDArray[np.float64]
-    """(N,) the sum of the losses seen."""
-    seen: NDArray[np.float64]
-    """(N,) how often each arm was seen."""
-    clock: NDArray[np.float64]
-    """(1,) round."""
-    indices: NDArray[np.float64]
-    """(N,) room for the index of each arm."""
-    visibility: Visibility
+    __slots__ = ()
 
 
-class IMEDN(Learner[State, Ticket]):
+class IMEDN(IndexLearner[State]):
     """Indexed minimum empirical divergence over observations.
 
     >>> from allworlds.graphs import disjoint_cliques
@@ -57,19 +53,7 @@ class IMEDN(Learner[State, Ticket]):
     """
 
     name: ClassVar[str] = "imed-n"
-    accepts: ClassVar[frozenset[str]] = frozenset({"directed", "changing", "uninformed"})
-    saved: ClassVar[tuple[str, ...]] = ("totals", "seen", "clock")
-    scratch: ClassVar[tuple[str, ...]] = ("indices",)
-
-    def init(self) -> State:
-        """Nothing seen, round one."""
-        n = self.n_arms
-        return State(np.zeros(n), np.zeros(n), np.array([1.0]), np.empty(n), self.visibility)
-
-    def distribution(self, state: State) -> NDArray[np.float64]:
-        """(N,) the arms with the lowest index share the coming round equally."""
-        write_indices(state)
-        return share_lowest(state.indices)
+    state_class: ClassVar[type] = State
 
 
 # --- kernels --------------------------------------------------------------------------------------------
@@ -79,15 +63,7 @@ class IMEDN(Learner[State, Ticket]):
 def draw(state: State, first: float, second: float) -> Ticket:
     """``argmin_i O_i kl(mean_i, best) + log(O_i)``, one of the best by the first uniform."""
     write_indices(state)
-    arm, probability = pick_lowest(state.indices, first)
-    return Ticket(arm, probability, int(state.clock[0]))
-
-
-@lean_jit
-def update(state: State, ticket: Ticket, losses: NDArray[np.float64]) -> None:
-    """``O_i += 1`` and ``totals_i += l_i`` for every arm that is seen."""
-    count_losses(state.visibility, ticket.arm, losses, state.totals, state.seen)
-    state.clock[0] += 1.0
+    return choose_lowest(state, first)
 
 
 @lean_jit
@@ -104,7 +80,7 @@ def write_indices(state: State) -> None:
             state.indices[i] = -math.inf
 
 
-register_kernels(State, draw, update)
+register_kernels(State, draw, count_seen)
 
 RECIPES = (
     LearnerRecipe(

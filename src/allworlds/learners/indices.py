@@ -1,19 +1,68 @@
 """What index rules share: counts of all that was seen, the lowest index, and equal chances for those that have it.
 
 An index rule keeps numbers for each arm, makes one number of them, the index, and plays the arm with the lowest. Its
-kernel writes the indices into ``state.indices``, which is scratch; :func:`pick_lowest` chooses. Arms with the same
-index are equally likely, so the numbers of the arms do not matter, and the probability of a choice is known.
+``draw`` writes the indices into ``state.indices``, which is scratch, and :func:`choose_lowest` chooses. Arms with the
+same index are equally likely, so the numbers of the arms do not matter, and the probability of a choice is known.
+
+Most rules need the sum of the losses seen and their number. Their file has the formula, which reads an
+:class:`IndexState` of its own and what it notes in ``rates``, and registers :func:`count_seen` as its ``update``.
 """
 
 from __future__ import annotations
 
 import math
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from allworlds.kernels.jit import lean_jit
+from allworlds.learners import dispatch
+from allworlds.learners.base import Learner, StateT, Ticket
 from allworlds.learners.dispatch import Visibility
+from allworlds.learners.sampling import ROUND
+
+
+class IndexState(NamedTuple):
+    """What the next round of an index rule needs; a saved or compiled state belongs to one learner, so each derives."""
+
+    totals: NDArray[np.float64]
+    """(N,) the sum of the losses seen."""
+    seen: NDArray[np.float64]
+    """(N,) how often each arm was seen."""
+    clock: NDArray[np.float64]
+    """(1,) round."""
+    indices: NDArray[np.float64]
+    """(N,) room for the index of each arm."""
+    visibility: Visibility
+    rates: Any
+    """What else the formula needs: a named tuple."""
+
+
+class IndexLearner(Learner[StateT, Ticket]):
+    """A learner that plays an arm with the lowest index, each of several with the same probability."""
+
+    accepts: ClassVar[frozenset[str]] = frozenset({"directed", "changing", "uninformed"})
+    saved: ClassVar[tuple[str, ...]] = ("totals", "seen", "clock")
+    scratch: ClassVar[tuple[str, ...]] = ("indices",)
+    state_class: ClassVar[type] = IndexState
+
+    def init(self) -> StateT:
+        """Nothing seen, round one."""
+        n = self.n_arms
+        state: StateT = self.state_class(
+            np.zeros(n), np.zeros(n), np.array([1.0]), np.empty(n), self.visibility, self.rates()
+        )
+        return state
+
+    def rates(self) -> Any:
+        """What the formula needs beside sums and counts."""
+        return ()
+
+    def distribution(self, state: StateT) -> NDArray[np.float64]:
+        """(N,) the arms with the lowest index share the coming round equally."""
+        dispatch.draw(state, 0.0, 0.0)  # which writes the indices
+        return share_lowest(state.indices)  # type: ignore[attr-defined]
 
 
 def share_lowest(indices: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -34,6 +83,13 @@ def pick_lowest(indices: NDArray[np.float64], uniform: float) -> tuple[int, floa
     """One of the arms with the lowest index, chosen by ``uniform``, and its probability."""
     least, ties = lowest(indices)
     return place_of(indices, least, int(uniform * ties)), 1.0 / ties
+
+
+@lean_jit
+def choose_lowest(state: Any, uniform: float) -> Ticket:
+    """One of the arms with the lowest of the indices that were just written."""
+    arm, probability = pick_lowest(state.indices, uniform)
+    return Ticket(arm, probability, int(state.clock[ROUND]))
 
 
 @lean_jit
@@ -75,6 +131,13 @@ def count_losses(
         i = visibility.order[start + j]
         totals[i] += losses[j]
         seen[i] += 1.0
+
+
+@lean_jit
+def count_seen(state: Any, ticket: Ticket, losses: NDArray[np.float64]) -> None:
+    """The ``update`` of most index rules: ``O_i += 1`` and ``totals_i += l_i`` for every arm that is seen."""
+    count_losses(state.visibility, ticket.arm, losses, state.totals, state.seen)
+    state.clock[ROUND] += 1.0
 
 
 @lean_jit

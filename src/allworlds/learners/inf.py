@@ -22,12 +22,12 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.foundation.checks import real, whole
+from allworlds.foundation.checks import real
 from allworlds.kernels.jit import lean_jit
 from allworlds.learners.base import Learner, Ticket
 from allworlds.learners.dispatch import Shows, Visibility, register_kernels
 from allworlds.learners.recipe import LearnerRecipe
-from allworlds.learners.sampling import pick
+from allworlds.learners.sampling import draw_arm
 from allworlds.learners.separable import Regulariser, separable_step
 
 ROUND, DISTANCE = 0, 1
@@ -79,7 +79,6 @@ class INF(Learner[State, Ticket]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "horizon", None if self.horizon is None else whole("horizon", self.horizon))
         object.__setattr__(self, "power", real("power", self.power, above=1))
 
     def init(self) -> State:
@@ -96,13 +95,6 @@ class INF(Learner[State, Ticket]):
 
 
 # --- kernels --------------------------------------------------------------------------------------------
-
-
-@lean_jit
-def draw(state: State, first: float, second: float) -> Ticket:
-    """Draw ``I_t`` from ``p_t``."""
-    arm = pick(state.distribution, first)
-    return Ticket(arm, float(state.distribution[arm]), int(state.clock[ROUND]))
 
 
 @lean_jit
@@ -125,7 +117,7 @@ def step(state: State) -> None:
         p[i] += gamma / p.size
 
 
-register_kernels(State, draw, update)
+register_kernels(State, draw_arm, update)
 
 RECIPES = (
     LearnerRecipe(

@@ -45,12 +45,12 @@ from allworlds.covers import independence_number
 from allworlds.foundation.checks import real, whole
 from allworlds.graphs import FeedbackGraph
 from allworlds.kernels.jit import lean_jit
-from allworlds.learners.base import DividedTicket, DividingLearner, Ticket
+from allworlds.learners.base import Ticket
 from allworlds.learners.dispatch import Visibility, register_kernels
+from allworlds.learners.dividing import DividedTicket, DividingLearner, add_estimates, draw_seen, neighbourhood_masses
 from allworlds.learners.domination import fractional_domination
-from allworlds.learners.exp3_ix import neighbourhood_masses
 from allworlds.learners.recipe import LearnerRecipe
-from allworlds.learners.sampling import exponential_weights, pick
+from allworlds.learners.sampling import exponential_weights
 
 ROUND, BETA, SPENT, UNSETTLED, LAST = 0, 1, 2, 3, 4
 """Places in ``State.clock``."""
@@ -113,7 +113,6 @@ class Ito2022(DividingLearner[State, DividedTicket]):
 
     name: ClassVar[str] = "ito-2022"
     accepts: ClassVar[frozenset[str]] = frozenset({"directed", "loopless", "weak"})
-    ticket_class: ClassVar[type] = DividedTicket
     saved: ClassVar[tuple[str, ...]] = ("cumulative_losses", "clock")
 
     horizon: int | None
@@ -164,26 +163,13 @@ class Ito2022(DividingLearner[State, DividedTicket]):
 
 
 @lean_jit
-def draw(state: State, first: float, second: float) -> Ticket:
-    """Draw ``I_t`` from ``p_t``; note ``P_t(i)`` of what it shows."""
-    visibility = state.visibility
-    arm = pick(state.distribution, first)
-    start = visibility.starts[visibility.where[arm]]
-    for j in range(visibility.starts[visibility.where[arm] + 1] - start):
-        state.divisors[j] = state.observed[state.observers.where[visibility.order[start + j]]]
-    return Ticket(arm, float(state.distribution[arm]), int(state.clock[ROUND]))
-
-
-@lean_jit
 def update(state: State, ticket: Ticket, losses: NDArray[np.float64]) -> None:
     """The next ``beta``, from the entropy of ``q_t``; then ``Lhat_i += l_i / P_t(i)`` on the arms that are seen."""
     if state.rates.weak:
         next_weak_beta(state)
     else:
         next_strong_beta(state)
-    start = state.visibility.starts[state.visibility.where[ticket.arm]]
-    for j in range(losses.size):
-        state.cumulative_losses[state.visibility.order[start + j]] += losses[j] / state.divisors[j]
+    add_estimates(state.visibility, ticket.arm, losses, state.divisors, state.cumulative_losses)
     state.clock[ROUND] += 1.0
     resolve(state)
 
@@ -277,7 +263,7 @@ def log_arms(state: State) -> float:
     return math.log(max(2.0, float(state.weights.size)))
 
 
-register_kernels(State, draw, update, resolve)
+register_kernels(State, draw_seen, update, resolve)
 
 RECIPES = (
     LearnerRecipe(

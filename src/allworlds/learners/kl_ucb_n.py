@@ -24,14 +24,11 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from allworlds.foundation.checks import real
 from allworlds.kernels.jit import lean_jit
-from allworlds.learners.base import Learner, Ticket
-from allworlds.learners.dispatch import Visibility, register_kernels
-from allworlds.learners.indices import bernoulli_divergence, count_losses, pick_lowest, share_lowest
+from allworlds.learners.base import Ticket
+from allworlds.learners.dispatch import register_kernels
+from allworlds.learners.indices import IndexLearner, IndexState, bernoulli_divergence, choose_lowest, count_seen
 from allworlds.learners.recipe import LearnerRecipe
 
 STEPS = 60
@@ -42,23 +39,20 @@ CLEARLY = 1e-9
 """More than rounding can add to an index."""
 
 
-class State(NamedTuple):
-    """What the next round needs."""
+class Rates(NamedTuple):
+    """The scalar of the formula."""
 
-    totals: NDArray[np.float64]
-    """(N,) the sum of the losses seen."""
-    seen: NDArray[np.float64]
-    """(N,) how often each arm was seen."""
-    clock: NDArray[np.float64]
-    """(1,) round."""
-    indices: NDArray[np.float64]
-    """(N,) room for the index of each arm."""
-    visibility: Visibility
     c: float
 
 
+class State(IndexState):
+    """What the next round needs."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True)
-class KLUCBN(Learner[State, Ticket]):
+class KLUCBN(IndexLearner[State]):
     """KL-UCB over observations; ``c`` weighs ``log(log(t))`` in the level.
 
     >>> from allworlds.graphs import disjoint_cliques
@@ -70,9 +64,7 @@ class KLUCBN(Learner[State, Ticket]):
     """
 
     name: ClassVar[str] = "kl-ucb-n"
-    accepts: ClassVar[frozenset[str]] = frozenset({"directed", "changing", "uninformed"})
-    saved: ClassVar[tuple[str, ...]] = ("totals", "seen", "clock")
-    scratch: ClassVar[tuple[str, ...]] = ("indices",)
+    state_class: ClassVar[type] = State
 
     c: float = 0.0
 
@@ -80,15 +72,9 @@ class KLUCBN(Learner[State, Ticket]):
         super().__post_init__()
         object.__setattr__(self, "c", real("c", self.c, at_least=0))
 
-    def init(self) -> State:
-        """Nothing seen, round one."""
-        n = self.n_arms
-        return State(np.zeros(n), np.zeros(n), np.array([1.0]), np.empty(n), self.visibility, self.c)
-
-    def distribution(self, state: State) -> NDArray[np.float64]:
-        """(N,) the arms that look best share the coming round equally."""
-        write_indices(state)
-        return share_lowest(state.indices)
+    def rates(self) -> Rates:
+        """The weight of ``log(log(t))``."""
+        return Rates(self.c)
 
 
 # --- kernels --------------------------------------------------------------------------------------------
@@ -98,15 +84,7 @@ class KLUCBN(Learner[State, Ticket]):
 def draw(state: State, first: float, second: float) -> Ticket:
     """The arm whose observations allow the lowest mean, one of the best by the first uniform."""
     write_indices(state)
-    arm, probability = pick_lowest(state.indices, first)
-    return Ticket(arm, probability, int(state.clock[0]))
-
-
-@lean_jit
-def update(state: State, ticket: Ticket, losses: NDArray[np.float64]) -> None:
-    """``O_i += 1`` and ``totals_i += l_i`` for every arm that is seen."""
-    count_losses(state.visibility, ticket.arm, losses, state.totals, state.seen)
-    state.clock[0] += 1.0
+    return choose_lowest(state, first)
 
 
 @lean_jit
@@ -116,7 +94,7 @@ def write_indices(state: State) -> None:
     An arm that Pinsker's inequality rules out has the bound for its index: only the lowest counts.
     """
     level = math.log(state.clock[0])
-    level += state.c * math.log(max(1.0, level))
+    level += state.rates.c * math.log(max(1.0, level))
     least = math.inf
     for i in range(state.seen.size):
         seen = state.seen[i]
@@ -158,7 +136,7 @@ def lowest_allowed(p: float, level: float) -> float:
     return q
 
 
-register_kernels(State, draw, update)
+register_kernels(State, draw, count_seen)
 
 RECIPES = (
     LearnerRecipe(

@@ -42,14 +42,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from allworlds.covers.numbers import greedy_set
-from allworlds.foundation.checks import check_arms, integers, real
+from allworlds.foundation.checks import check_arms, integers
 from allworlds.foundation.errors import InvalidParameter
 from allworlds.kernels.jit import lean_jit
-from allworlds.learners.base import DividedTicket, DividingLearner, Ticket, fixed_graph
+from allworlds.learners.base import Ticket, fixed_graph
 from allworlds.learners.dispatch import Visibility, register_kernels
-from allworlds.learners.exp3_ix import neighbourhood_masses
+from allworlds.learners.dividing import DividedTicket, DividingLearner, draw_seen, neighbourhood_masses
 from allworlds.learners.recipe import LearnerRecipe
-from allworlds.learners.sampling import exponential_weights, pick
+from allworlds.learners.sampling import exponential_weights
 
 ROUND, INVERSES, SWITCHED = 0, 1, 2
 """Places in ``State.clock``."""
@@ -113,7 +113,8 @@ class Kong2022(DividingLearner[State, DividedTicket]):
 
     name: ClassVar[str] = "kong-2022"
     accepts: ClassVar[frozenset[str]] = frozenset({"directed", "loopless", "weak"})
-    ticket_class: ClassVar[type] = DividedTicket
+    positive: ClassVar[tuple[str, ...]] = ("scale",)
+    fractions: ClassVar[tuple[str, ...]] = ("failure",)
     saved: ClassVar[tuple[str, ...]] = (
         "estimates",
         "active",
@@ -143,8 +144,6 @@ class Kong2022(DividingLearner[State, DividedTicket]):
                 f"dominating is {chosen}, and none of these shows arm {min(hidden)}; add one that does"
             )
         object.__setattr__(self, "dominating", chosen)
-        object.__setattr__(self, "failure", real("failure", self.failure, above=0, at_most=1))
-        object.__setattr__(self, "scale", real("scale", self.scale, above=0))
 
     def init(self) -> State:
         """All arms are active, and so is the whole dominating set."""
@@ -181,17 +180,6 @@ class Kong2022(DividingLearner[State, DividedTicket]):
 
 
 # --- kernels --------------------------------------------------------------------------------------------
-
-
-@lean_jit
-def draw(state: State, first: float, second: float) -> Ticket:
-    """Draw ``I_t`` from ``p_t``; note ``P_t(i)`` of what it shows."""
-    visibility, where = state.visibility, state.observers.where
-    arm = pick(state.distribution, first)
-    start = visibility.starts[visibility.where[arm]]
-    for j in range(visibility.starts[visibility.where[arm] + 1] - start):
-        state.divisors[j] = state.observed[where[visibility.order[start + j]]]
-    return Ticket(arm, float(state.distribution[arm]), int(state.clock[ROUND]))
 
 
 @lean_jit
@@ -317,7 +305,7 @@ def exploring_weights(state: State) -> None:
         p[i] = (1.0 - share) * p[i] + share * state.dominating[i] / size
 
 
-register_kernels(State, draw, update, resolve)
+register_kernels(State, draw_seen, update, resolve)
 
 RECIPES = (
     LearnerRecipe(

@@ -27,12 +27,11 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.foundation.checks import real, whole
 from allworlds.kernels.jit import lean_jit
 from allworlds.learners.base import Learner, Ticket
 from allworlds.learners.dispatch import Shows, Visibility, register_kernels
 from allworlds.learners.recipe import LearnerRecipe
-from allworlds.learners.sampling import pick
+from allworlds.learners.sampling import draw_arm
 from allworlds.learners.separable import Regulariser, separable_step
 
 ROUND, DISTANCE, RATE, MISSED = 0, 1, 2, 3
@@ -72,16 +71,12 @@ class LogBarrier(Learner[State, Ticket]):
     name: ClassVar[str] = "log-barrier"
     shows: ClassVar[Shows] = "itself"
     accepts: ClassVar[frozenset[str]] = frozenset({"directed", "changing", "uninformed"})
+    positive: ClassVar[tuple[str, ...]] = ("rate",)
     saved: ClassVar[tuple[str, ...]] = ("cumulative_losses", "guesses", "distribution", "clock")
     scratch: ClassVar[tuple[str, ...]] = ("expected",)
 
     horizon: int | None = None
     rate: float = 1.0 / 162.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "horizon", None if self.horizon is None else whole("horizon", self.horizon))
-        object.__setattr__(self, "rate", real("rate", self.rate, above=0))
 
     def init(self) -> State:
         """No losses, no guesses, round one."""
@@ -99,13 +94,6 @@ class LogBarrier(Learner[State, Ticket]):
 
 
 # --- kernels --------------------------------------------------------------------------------------------
-
-
-@lean_jit
-def draw(state: State, first: float, second: float) -> Ticket:
-    """Draw ``I_t`` from ``p_t``."""
-    arm = pick(state.distribution, first)
-    return Ticket(arm, float(state.distribution[arm]), int(state.clock[ROUND]))
 
 
 @lean_jit
@@ -140,7 +128,7 @@ def step(state: State) -> None:
     clock[DISTANCE] = separable_step(state.expected, barrier, 1.0, clock[DISTANCE], state.distribution)
 
 
-register_kernels(State, draw, update)
+register_kernels(State, draw_arm, update)
 
 RECIPES = (
     LearnerRecipe(

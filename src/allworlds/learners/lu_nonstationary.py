@@ -39,7 +39,7 @@ from allworlds.learners.dispatch import Visibility, register_kernels
 from allworlds.learners.domination import fractional_domination
 from allworlds.learners.indices import lowest, write_optimistic
 from allworlds.learners.recipe import LearnerRecipe
-from allworlds.learners.sampling import pick
+from allworlds.learners.sampling import draw_arm
 
 ROUND, RESTARTED, RESTARTS = 0, 1, 2
 """Places in ``State.clock``."""
@@ -95,6 +95,10 @@ class LuNonstationary(Learner[State, Ticket]):
 
     name: ClassVar[str] = "lu-nonstationary"
     accepts: ClassVar[frozenset[str]] = frozenset({"directed"})
+    positive: ClassVar[tuple[str, ...]] = (
+        "changes",
+        "width",
+    )
     saved: ClassVar[tuple[str, ...]] = ("totals", "seen", "recent", "newer", "older", "clock")
     scratch: ClassVar[tuple[str, ...]] = ("indices",)
 
@@ -107,12 +111,8 @@ class LuNonstationary(Learner[State, Ticket]):
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "window", 2 * math.ceil(whole("window", self.window, at_least=2) / 2))
-        object.__setattr__(self, "changes", real("changes", self.changes, above=0))
         if self.explore is not None:
             object.__setattr__(self, "explore", real("explore", self.explore, at_least=0, at_most=1))
-        object.__setattr__(self, "width", real("width", self.width, above=0))
-        if self.horizon is not None:
-            object.__setattr__(self, "horizon", whole("horizon", self.horizon))
 
     @cached_property
     def plays(self) -> NDArray[np.float64]:
@@ -145,13 +145,6 @@ class LuNonstationary(Learner[State, Ticket]):
 
 
 # --- kernels --------------------------------------------------------------------------------------------
-
-
-@lean_jit
-def draw(state: State, first: float, second: float) -> Ticket:
-    """Draw ``I_t`` from ``p_t``."""
-    arm = pick(state.distribution, first)
-    return Ticket(arm, float(state.distribution[arm]), int(state.clock[ROUND]))
 
 
 @lean_jit
@@ -212,7 +205,7 @@ def resolve(state: State) -> None:
         state.distribution[i] = gamma * state.exploration[i] + (1.0 - gamma) * best
 
 
-register_kernels(State, draw, update, resolve)
+register_kernels(State, draw_arm, update, resolve)
 
 RECIPES = (
     LearnerRecipe(

@@ -30,7 +30,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.foundation.checks import index, real, whole
+from allworlds.foundation.checks import index
 from allworlds.foundation.errors import InvalidState
 from allworlds.kernels.jit import lean_jit
 from allworlds.learners.base import Learner
@@ -85,18 +85,13 @@ class Lykouris(Learner[State, Ticket]):
     shows: ClassVar[Shows] = "itself"
     accepts: ClassVar[frozenset[str]] = frozenset({"directed", "changing", "uninformed"})
     ticket_class: ClassVar[type] = Ticket
+    positive: ClassVar[tuple[str, ...]] = ("scale",)
+    fractions: ClassVar[tuple[str, ...]] = ("failure",)
     saved: ClassVar[tuple[str, ...]] = ("totals", "played", "active", "clock")
 
     horizon: int
     scale: float = 1.0
     failure: float | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "horizon", whole("horizon", self.horizon))
-        object.__setattr__(self, "scale", real("scale", self.scale, above=0))
-        if self.failure is not None:
-            object.__setattr__(self, "failure", real("failure", self.failure, above=0, at_most=1))
 
     @property
     def n_layers(self) -> int:

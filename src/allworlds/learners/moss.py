@@ -21,44 +21,37 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-from allworlds.foundation.checks import whole
 from allworlds.kernels.jit import lean_jit
-from allworlds.learners.base import Learner, Ticket
-from allworlds.learners.dispatch import Shows, Visibility, register_kernels
-from allworlds.learners.indices import count_losses, pick_lowest, share_lowest
+from allworlds.learners.base import Ticket
+from allworlds.learners.dispatch import Shows, register_kernels
+from allworlds.learners.indices import IndexLearner, IndexState, choose_lowest, count_seen
 from allworlds.learners.recipe import LearnerRecipe
 
 ANYTIME = 1.35
 """``a`` of the anytime variant."""
 
 
-class State(NamedTuple):
-    """What the next round needs."""
+class Rates(NamedTuple):
+    """The scalar of the formula."""
 
-    totals: NDArray[np.float64]
-    """(N,) the sum of the losses seen."""
-    seen: NDArray[np.float64]
-    """(N,) how often each arm was seen."""
-    clock: NDArray[np.float64]
-    """(1,) round."""
-    indices: NDArray[np.float64]
-    """(N,) room for the index of each arm."""
-    visibility: Visibility
     horizon: float
     """``T``, or 0 where there is none."""
 
 
-class StateN(State):
-    """The same for MOSS-N: a saved or compiled state belongs to one learner."""
+class State(IndexState):
+    """What the next round needs."""
+
+    __slots__ = ()
+
+
+class StateN(IndexState):
+    """The same for MOSS-N."""
 
     __slots__ = ()
 
 
 @dataclass(frozen=True)
-class MOSS(Learner[State, Ticket]):
+class MOSS(IndexLearner[State]):
     """MOSS for a horizon, blind to the graph.
 
     >>> from allworlds.graphs import bandit
@@ -71,29 +64,17 @@ class MOSS(Learner[State, Ticket]):
 
     name: ClassVar[str] = "moss"
     shows: ClassVar[Shows] = "itself"
-    accepts: ClassVar[frozenset[str]] = frozenset({"directed", "changing", "uninformed"})
-    saved: ClassVar[tuple[str, ...]] = ("totals", "seen", "clock")
-    scratch: ClassVar[tuple[str, ...]] = ("indices",)
+    state_class: ClassVar[type] = State
 
     horizon: int
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "horizon", whole("horizon", self.horizon))
-
-    def init(self) -> State:
-        """Nothing seen, round one."""
-        n = self.n_arms
-        return State(np.zeros(n), np.zeros(n), np.array([1.0]), np.empty(n), self.visibility, float(self.horizon))
-
-    def distribution(self, state: State) -> NDArray[np.float64]:
-        """(N,) the arms that look best share the coming round equally."""
-        write_indices(state)
-        return share_lowest(state.indices)
+    def rates(self) -> Rates:
+        """The horizon."""
+        return Rates(float(self.horizon))
 
 
 @dataclass(frozen=True)
-class MOSSN(Learner[StateN, Ticket]):
+class MOSSN(IndexLearner[StateN]):
     """MOSS over observations, with a horizon or without.
 
     >>> from allworlds.graphs import disjoint_cliques
@@ -105,26 +86,13 @@ class MOSSN(Learner[StateN, Ticket]):
     """
 
     name: ClassVar[str] = "moss-n"
-    accepts: ClassVar[frozenset[str]] = frozenset({"directed", "changing", "uninformed"})
-    saved: ClassVar[tuple[str, ...]] = ("totals", "seen", "clock")
-    scratch: ClassVar[tuple[str, ...]] = ("indices",)
+    state_class: ClassVar[type] = StateN
 
     horizon: int | None = None
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.horizon is not None:
-            object.__setattr__(self, "horizon", whole("horizon", self.horizon))
-
-    def init(self) -> StateN:
-        """Nothing seen, round one."""
-        n, horizon = self.n_arms, float(self.horizon or 0)
-        return StateN(np.zeros(n), np.zeros(n), np.array([1.0]), np.empty(n), self.visibility, horizon)
-
-    def distribution(self, state: StateN) -> NDArray[np.float64]:
-        """(N,) the arms that look best share the coming round equally."""
-        write_indices(state)
-        return share_lowest(state.indices)
+    def rates(self) -> Rates:
+        """The horizon, if there is one."""
+        return Rates(float(self.horizon or 0))
 
 
 # --- kernels --------------------------------------------------------------------------------------------
@@ -134,22 +102,14 @@ class MOSSN(Learner[StateN, Ticket]):
 def draw(state: State, first: float, second: float) -> Ticket:
     """The arm with the lowest index, one of the best by the first uniform."""
     write_indices(state)
-    arm, probability = pick_lowest(state.indices, first)
-    return Ticket(arm, probability, int(state.clock[0]))
-
-
-@lean_jit
-def update(state: State, ticket: Ticket, losses: NDArray[np.float64]) -> None:
-    """``O_i += 1`` and ``totals_i += l_i`` for every arm that is seen."""
-    count_losses(state.visibility, ticket.arm, losses, state.totals, state.seen)
-    state.clock[0] += 1.0
+    return choose_lowest(state, first)
 
 
 @lean_jit
 def write_indices(state: State) -> None:
     """``mean_i - sqrt(factor max(0, log(T / (N O_i))) / O_i)``, with ``t`` for ``T`` where there is no horizon."""
     n = state.seen.size
-    rounds, factor = state.horizon, 1.0
+    rounds, factor = state.rates.horizon, 1.0
     if rounds == 0.0:
         rounds, factor = state.clock[0], 0.5 * (1.0 + ANYTIME)
     for i in range(n):
@@ -161,8 +121,8 @@ def write_indices(state: State) -> None:
             state.indices[i] = -math.inf
 
 
-register_kernels(State, draw, update)
-register_kernels(StateN, draw, update)
+register_kernels(State, draw, count_seen)
+register_kernels(StateN, draw, count_seen)
 
 RECIPES = (
     LearnerRecipe(

@@ -35,15 +35,14 @@ from allworlds.foundation.errors import InvalidParameter, InvalidState
 from allworlds.graphs import FeedbackGraph
 from allworlds.graphs.changing import AnyGraph, ChangingGraph
 from allworlds.kernels.jit import lean_jit
-from allworlds.learners.base import DividingLearner
-from allworlds.learners.dispatch import Visibility, register_kernels
-from allworlds.learners.exp3_ix import neighbourhood_masses
+from allworlds.learners.dispatch import register_kernels
+from allworlds.learners.dividing import DividingLearner, EstimateState, note_divisors, write_observed
 from allworlds.learners.recipe import LearnerRecipe
 from allworlds.learners.sampling import pick
 from allworlds.learners.separable import Regulariser, best_index, separable_step
 
 ROUND, DISTANCE = 0, 1
-"""Places in ``State.clock``."""
+"""Places in ``State.clock``: round, the solution of the last step."""
 
 
 class Rates(NamedTuple):
@@ -56,22 +55,10 @@ class Rates(NamedTuple):
     """0 where it is not known."""
 
 
-class State(NamedTuple):
+class State(EstimateState):
     """What the next round needs; the distribution is already that of the coming round."""
 
-    cumulative_losses: NDArray[np.float64]
-    """(N,) ``Lhat``."""
-    distribution: NDArray[np.float64]
-    """(N,) ``p_t`` of the coming round."""
-    observed: NDArray[np.float64]
-    """``P_t`` of the coming round: for each list of the observers, the mass of the arms in it."""
-    clock: NDArray[np.float64]
-    """(2,) round, the solution of the last step."""
-    divisors: NDArray[np.float64]
-    """``P_t(i)`` of the arms that the last drawn arm shows, in their order; room for the most."""
-    visibility: Visibility
-    observers: Visibility
-    rates: Rates
+    __slots__ = ()
 
 
 class Drawn(NamedTuple):
@@ -120,6 +107,7 @@ class QFTRL(DividingLearner[State, Ticket]):
     accepts: ClassVar[frozenset[str]] = frozenset({"loopless", "changing", "uninformed"})
     ticket_class: ClassVar[type] = Ticket
     drawn_class: ClassVar[type] = Drawn
+    state_class: ClassVar[type] = State
     saved: ClassVar[tuple[str, ...]] = ("cumulative_losses", "distribution", "clock")
 
     horizon: int | None
@@ -144,18 +132,9 @@ class QFTRL(DividingLearner[State, Ticket]):
 
     def init(self) -> State:
         """No losses, round one."""
-        n, q, observers = self.n_arms, self.index, self.observers
+        n, q = self.n_arms, self.index
         scale = math.sqrt(2.0 * q * n ** (1.0 - q) / ((1.0 - q) * self.independence**q))
-        state = State(
-            cumulative_losses=np.zeros(n),
-            distribution=np.full(n, 1.0 / n),
-            observed=np.empty(observers.starts.size - 1),
-            clock=np.array([1.0, 1.0]),
-            divisors=self.room_for_divisors(),
-            visibility=self.visibility,
-            observers=observers,
-            rates=Rates(q, scale, float(self.horizon or 0)),
-        )
+        state = self.new_state([1.0, 1.0], Rates(q, scale, float(self.horizon or 0)))
         step(state)
         return state
 
@@ -180,11 +159,9 @@ def average_independence(graph: AnyGraph) -> float:
 @lean_jit
 def draw(state: State, first: float, second: float) -> Drawn:
     """Draw ``I_t`` from ``p_t``; note ``P_t(i)`` of what it shows, and the likely arm that does not see itself."""
-    visibility = state.visibility
     arm = pick(state.distribution, first)
-    start = visibility.starts[visibility.where[arm]]
-    for j in range(visibility.starts[visibility.where[arm] + 1] - start):
-        state.divisors[j] = state.observed[state.observers.where[visibility.order[start + j]]]
+    note_divisors(arm, state.visibility, state.observers, state.observed, 0.0, state.divisors)
+    visibility = state.visibility
     shifted = unseen_favourite(state.distribution, visibility.where, visibility.starts, visibility.order)
     return Drawn(arm, float(state.distribution[arm]), shifted, int(state.clock[ROUND]))
 
@@ -225,17 +202,10 @@ def step(state: State) -> None:
     q = rates.tsallis_index
     entropy = Regulariser(q / ((1.0 - q) * eta), 1.0 - q, 0.0, 1.0, 0.0)
     clock[DISTANCE] = separable_step(state.cumulative_losses, entropy, 1.0, clock[DISTANCE], state.distribution)
-    resolve(state)
+    write_observed(state)
 
 
-@lean_jit
-def resolve(state: State) -> None:
-    """The ``P`` of the distribution on the round's graph."""
-    observers = state.observers
-    neighbourhood_masses(observers.starts, observers.order, state.distribution, state.observed)
-
-
-register_kernels(State, draw, update, resolve, graph_kernel=resolve)
+register_kernels(State, draw, update, write_observed, graph_kernel=write_observed)
 
 RECIPES = (
     LearnerRecipe(

@@ -28,12 +28,12 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.foundation.checks import real, whole
+from allworlds.foundation.checks import whole
 from allworlds.foundation.errors import InvalidParameter
 from allworlds.kernels.jit import lean_jit
-from allworlds.learners.base import Learner, Ticket
+from allworlds.learners.base import Ticket
 from allworlds.learners.dispatch import Visibility, register_kernels
-from allworlds.learners.indices import pick_lowest, share_lowest, write_optimistic
+from allworlds.learners.indices import IndexLearner, choose_lowest, write_optimistic
 from allworlds.learners.recipe import LearnerRecipe
 
 
@@ -63,7 +63,7 @@ class State(NamedTuple):
 
 
 @dataclass(frozen=True)
-class RobustUCB(Learner[State, Ticket]):
+class RobustUCB(IndexLearner[State]):
     """UCB over medians of means; ``groups`` is how many blocks an arm has at most, an even number.
 
     >>> from allworlds.graphs import disjoint_cliques
@@ -76,7 +76,7 @@ class RobustUCB(Learner[State, Ticket]):
     """
 
     name: ClassVar[str] = "robust-ucb"
-    accepts: ClassVar[frozenset[str]] = frozenset({"directed", "changing", "uninformed"})
+    positive: ClassVar[tuple[str, ...]] = ("width",)
     saved: ClassVar[tuple[str, ...]] = ("blocks", "full", "size", "filling", "clock")
     scratch: ClassVar[tuple[str, ...]] = ("ordered", "indices")
 
@@ -85,7 +85,6 @@ class RobustUCB(Learner[State, Ticket]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "width", real("width", self.width, above=0))
         object.__setattr__(self, "groups", whole("groups", self.groups, at_least=2))
         if self.groups % 2:
             raise InvalidParameter(f"groups is {self.groups}; expected an even number, as blocks are merged in pairs")
@@ -107,11 +106,6 @@ class RobustUCB(Learner[State, Ticket]):
             width=self.width,
         )
 
-    def distribution(self, state: State) -> NDArray[np.float64]:
-        """(N,) the arms that look best share the coming round equally."""
-        write_optimistic(state.totals, state.seen, state.width * math.log(state.clock[0]), state.indices)
-        return share_lowest(state.indices)
-
     def medians(self, state: State) -> NDArray[np.float64]:
         """(N,) the median of the means of the full blocks of each arm; NaN where there is none."""
         some = state.seen > 0.0
@@ -125,8 +119,7 @@ class RobustUCB(Learner[State, Ticket]):
 def draw(state: State, first: float, second: float) -> Ticket:
     """``argmin_i median_i - sqrt(width log(t) / O_i)``, one of the best by the first uniform."""
     write_optimistic(state.totals, state.seen, state.width * math.log(state.clock[0]), state.indices)
-    arm, probability = pick_lowest(state.indices, first)
-    return Ticket(arm, probability, int(state.clock[0]))
+    return choose_lowest(state, first)
 
 
 @lean_jit

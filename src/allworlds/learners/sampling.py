@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from allworlds.kernels.jit import lean_jit
+from allworlds.learners.base import Ticket
+
+ROUND = 0
+"""The first place in every ``clock``."""
 
 
 @lean_jit
@@ -36,3 +41,17 @@ def pick(distribution: NDArray[np.float64], uniform: float) -> int:
         if distribution[i] > distribution[likeliest]:
             likeliest = i
     return likeliest
+
+
+@lean_jit
+def draw_arm(state: Any, first: float, second: float) -> Ticket:
+    """Draw ``I_t`` from ``state.distribution``: the ``draw`` of learners whose estimates need no more than that."""
+    arm = pick(state.distribution, first)
+    return Ticket(arm, float(state.distribution[arm]), int(state.clock[ROUND]))
+
+
+@lean_jit
+def explore(distribution: NDArray[np.float64], share: float, explorers: NDArray[np.float64]) -> None:
+    """``p <- (1 - share) p + share u``, with ``u`` the distribution ``explorers``."""
+    for i in range(distribution.size):
+        distribution[i] = (1.0 - share) * distribution[i] + share * explorers[i]

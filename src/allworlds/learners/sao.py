@@ -30,12 +30,11 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.foundation.checks import real, whole
 from allworlds.kernels.jit import lean_jit
 from allworlds.learners.base import Learner, Ticket
 from allworlds.learners.dispatch import Shows, Visibility, register_kernels
 from allworlds.learners.recipe import LearnerRecipe
-from allworlds.learners.sampling import exponential_weights, pick
+from allworlds.learners.sampling import draw_arm, exponential_weights
 
 ROUND, HOSTILE = 0, 1
 """Places in ``State.clock``."""
@@ -94,6 +93,7 @@ class SAO(Learner[State, Ticket]):
     name: ClassVar[str] = "sao"
     shows: ClassVar[Shows] = "itself"
     accepts: ClassVar[frozenset[str]] = frozenset({"directed", "changing", "uninformed"})
+    positive: ClassVar[tuple[str, ...]] = ("scale",)
     saved: ClassVar[tuple[str, ...]] = (
         "estimates",
         "totals",
@@ -106,11 +106,6 @@ class SAO(Learner[State, Ticket]):
 
     horizon: int
     scale: float = 1.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "horizon", whole("horizon", self.horizon))
-        object.__setattr__(self, "scale", real("scale", self.scale, above=0))
 
     def init(self) -> State:
         """All arms are active."""
@@ -146,13 +141,6 @@ class SAO(Learner[State, Ticket]):
 
 
 # --- kernels --------------------------------------------------------------------------------------------
-
-
-@lean_jit
-def draw(state: State, first: float, second: float) -> Ticket:
-    """Draw ``I_t`` from ``p_t``."""
-    arm = pick(state.distribution, first)
-    return Ticket(arm, float(state.distribution[arm]), int(state.clock[ROUND]))
 
 
 @lean_jit
@@ -237,7 +225,7 @@ def resolve(state: State) -> None:
             p[i] = rest / n_active
 
 
-register_kernels(State, draw, update, resolve)
+register_kernels(State, draw_arm, update, resolve)
 
 RECIPES = (
     LearnerRecipe(

@@ -35,15 +35,22 @@ from allworlds.foundation.checks import real
 from allworlds.foundation.errors import InvalidParameter
 from allworlds.graphs import FeedbackGraph
 from allworlds.kernels.jit import lean_jit
-from allworlds.learners.base import DividingLearner
-from allworlds.learners.dispatch import Visibility, register_kernels
-from allworlds.learners.exp3_ix import neighbourhood_masses
+from allworlds.learners.dispatch import register_kernels
+from allworlds.learners.dividing import (
+    DividingLearner,
+    DrawnSpread,
+    EstimateState,
+    SpreadTicket,
+    add_estimates,
+    note_divisors,
+    write_observed,
+)
 from allworlds.learners.recipe import LearnerRecipe
 from allworlds.learners.sampling import pick
 from allworlds.learners.separable import Regulariser, best_index, separable_step
 
 ROUND, BETA, DISTANCE, GROWTH = 0, 1, 2, 3
-"""Places in ``State.clock``."""
+"""Places in ``State.clock``: round, ``beta_t``, the solution of the last step, the coming round's ``z_t / h_t``."""
 
 
 class Rates(NamedTuple):
@@ -54,47 +61,14 @@ class Rates(NamedTuple):
     """``betabar``."""
 
 
-class State(NamedTuple):
+class State(EstimateState):
     """What the next round needs; the distribution is already that of the coming round."""
 
-    cumulative_losses: NDArray[np.float64]
-    """(N,) ``Lhat``."""
-    distribution: NDArray[np.float64]
-    """(N,) ``p_t`` of the coming round."""
-    observed: NDArray[np.float64]
-    """``P_t`` of the coming round: for each list of the visibility, the mass of the arms in it."""
-    clock: NDArray[np.float64]
-    """(4,) round, ``beta_t``, the solution of the last step, and the coming round's ``z_t / h_t``."""
-    divisors: NDArray[np.float64]
-    """``P_t(i)`` of the arms that the last drawn arm shows, in their order; room for the most."""
-    visibility: Visibility
-    rates: Rates
-
-
-class Drawn(NamedTuple):
-    """One choice, as kernels hand it on."""
-
-    arm: int
-    probability: float
-    growth: float
-    """``z_t / h_t``."""
-    round: int
-
-
-class Ticket(NamedTuple):
-    """One choice, with all that its estimate and its rate need."""
-
-    arm: int
-    probability: float
-    divisors: NDArray[np.float64]
-    """``P_t(i)`` of the arms that are seen, in their order."""
-    growth: float
-    """``z_t / h_t``."""
-    round: int
+    __slots__ = ()
 
 
 @dataclass(frozen=True, init=False)
-class SPMFTRL(DividingLearner[State, Ticket]):
+class SPMFTRL(DividingLearner[State, SpreadTicket]):
     """SPM-FTRL on an undirected graph.
 
     ``index`` is ``a``; the default is the best one for ``independence``, the independence number of the graph or a
@@ -115,8 +89,9 @@ class SPMFTRL(DividingLearner[State, Ticket]):
     """
 
     name: ClassVar[str] = "spm-ftrl"
-    ticket_class: ClassVar[type] = Ticket
-    drawn_class: ClassVar[type] = Drawn
+    ticket_class: ClassVar[type] = SpreadTicket
+    drawn_class: ClassVar[type] = DrawnSpread
+    state_class: ClassVar[type] = State
     saved: ClassVar[tuple[str, ...]] = ("cumulative_losses", "distribution", "clock")
 
     index: float
@@ -154,16 +129,7 @@ class SPMFTRL(DividingLearner[State, Ticket]):
 
     def init(self) -> State:
         """No losses, round one."""
-        visibility = self.visibility
-        state = State(
-            cumulative_losses=np.zeros(self.n_arms),
-            distribution=np.full(self.n_arms, 1.0 / self.n_arms),
-            observed=np.empty(visibility.starts.size - 1),
-            clock=np.array([1.0, self.beta1, 1.0, 0.0]),
-            divisors=self.room_for_divisors(),
-            visibility=visibility,
-            rates=Rates(self.index, self.betabar),
-        )
+        state = self.new_state([1.0, self.beta1, 1.0, 0.0], Rates(self.index, self.betabar))
         step(state)
         return state
 
@@ -172,24 +138,19 @@ class SPMFTRL(DividingLearner[State, Ticket]):
 
 
 @lean_jit
-def draw(state: State, first: float, second: float) -> Drawn:
-    """Draw ``I_t`` from ``p_t``; note ``P_t(i)`` of what it shows."""
-    visibility = state.visibility
+def draw(state: State, first: float, second: float) -> DrawnSpread:
+    """Draw ``I_t`` from ``p_t``; note ``P_t(i)`` of what it shows, and ``z_t / h_t``."""
     arm = pick(state.distribution, first)
-    start = visibility.starts[visibility.where[arm]]
-    for j in range(visibility.starts[visibility.where[arm] + 1] - start):
-        state.divisors[j] = state.observed[visibility.where[visibility.order[start + j]]]
-    return Drawn(arm, float(state.distribution[arm]), float(state.clock[GROWTH]), int(state.clock[ROUND]))
+    note_divisors(arm, state.visibility, state.observers, state.observed, 0.0, state.divisors)
+    return DrawnSpread(arm, float(state.distribution[arm]), float(state.clock[GROWTH]), int(state.clock[ROUND]))
 
 
 @lean_jit
-def update(state: State, ticket: Drawn, losses: NDArray[np.float64]) -> None:
+def update(state: State, ticket: DrawnSpread, losses: NDArray[np.float64]) -> None:
     """``Lhat_i += l_i / P_t(i)`` on the arms that are seen, ``beta += z_t / (beta h_t)``, then the next step."""
-    start = state.visibility.starts[state.visibility.where[ticket.arm]]
-    for j in range(losses.size):
-        state.cumulative_losses[state.visibility.order[start + j]] += losses[j] / state.divisors[j]
+    add_estimates(state.visibility, ticket.arm, losses, state.divisors, state.cumulative_losses)
     state.clock[ROUND] += 1.0
-    state.clock[BETA] += ticket.growth / state.clock[BETA]
+    state.clock[BETA] += ticket.spread / state.clock[BETA]
     step(state)
 
 
@@ -205,10 +166,10 @@ def step(state: State) -> None:
 @lean_jit
 def resolve(state: State) -> None:
     """What follows from the distribution: ``P_t`` and ``z_t / h_t``."""
-    visibility, p = state.visibility, state.distribution
-    neighbourhood_masses(visibility.starts, visibility.order, p, state.observed)
+    write_observed(state)
+    p = state.distribution
     penalty = penalty_of(p, state.rates.tsallis_index)
-    stability = stability_of(p, state.observed, visibility.where, state.rates.tsallis_index)
+    stability = stability_of(p, state.observed, state.observers.where, state.rates.tsallis_index)
     state.clock[GROWTH] = stability / penalty if penalty > 0.0 else 0.0
 
 

@@ -17,20 +17,16 @@ The probability of a choice has no closed form, so the ticket says NaN and ``dis
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.foundation.checks import real
 from allworlds.kernels.jit import lean_jit
-from allworlds.kernels.random import uniform_pair
-from allworlds.learners.base import Learner
 from allworlds.learners.dispatch import Visibility, register_kernels
 from allworlds.learners.recipe import LearnerRecipe
-from allworlds.learners.thompson_n import GUESSES, STREAM_ROUND, TO_WHOLE, Ticket, count_guesses, guess
+from allworlds.learners.thompson_n import Guessing, Ticket, count_rounded, draw
 
 
 class State(NamedTuple):
@@ -47,7 +43,7 @@ class State(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ThompsonDiscounted(Learner[State, Ticket]):
+class ThompsonDiscounted(Guessing[State]):
     """Thompson sampling over observations, with counts that fade.
 
     >>> from allworlds.graphs import disjoint_cliques
@@ -60,36 +56,16 @@ class ThompsonDiscounted(Learner[State, Ticket]):
     """
 
     name: ClassVar[str] = "thompson-discounted"
-    accepts: ClassVar[frozenset[str]] = frozenset({"directed", "changing", "uninformed"})
-    exact_probability: ClassVar[bool] = False
-    ticket_class: ClassVar[type] = Ticket
-    saved: ClassVar[tuple[str, ...]] = ("losses", "rewards", "clock")
+    fractions: ClassVar[tuple[str, ...]] = ("discount",)
 
     discount: float = 0.999
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "discount", real("discount", self.discount, above=0, at_most=1))
 
     def init(self) -> State:
         """Nothing seen, round one."""
         return State(np.zeros(self.n_arms), np.zeros(self.n_arms), np.array([1.0]), self.visibility, self.discount)
 
-    def distribution(self, state: State) -> NDArray[np.float64]:
-        """(N,) how often each arm is played in 2,000 guesses, always the same ones: an estimate."""
-        counts = np.zeros(self.n_arms)
-        count_guesses(state.losses, state.rewards, GUESSES, counts)
-        return counts / GUESSES
-
 
 # --- kernels --------------------------------------------------------------------------------------------
-
-
-@lean_jit
-def draw(state: State, first: float, second: float) -> Ticket:
-    """``argmin_i guess_i`` with ``guess_i ~ Beta(1 + losses_i, 1 + rewards_i)``."""
-    arm = guess(state.losses, state.rewards, first, second)
-    return Ticket(arm, math.nan, first, second, int(state.clock[0]))
 
 
 @lean_jit
@@ -98,15 +74,7 @@ def update(state: State, ticket: Ticket, losses: NDArray[np.float64]) -> None:
     for i in range(state.losses.size):
         state.losses[i] *= state.discount
         state.rewards[i] *= state.discount
-    key, counter = int(ticket.first * TO_WHOLE), int(ticket.second * TO_WHOLE)
-    start = state.visibility.starts[state.visibility.where[ticket.arm]]
-    for j in range(losses.size):
-        i = state.visibility.order[start + j]
-        loss = losses[j]
-        if 0.0 < loss < 1.0:
-            loss = 1.0 if uniform_pair(key, STREAM_ROUND, counter, i)[0] < loss else 0.0
-        state.losses[i] += loss
-        state.rewards[i] += 1.0 - loss
+    count_rounded(state, ticket, losses)
     state.clock[0] += 1.0
 
 

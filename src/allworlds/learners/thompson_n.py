@@ -19,14 +19,14 @@ NaN and ``distribution`` counts 2,000 guesses.
 from __future__ import annotations
 
 import math
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from allworlds.kernels.jit import lean_jit
 from allworlds.kernels.random import beta, uniform_pair
-from allworlds.learners.base import Learner
+from allworlds.learners.base import Learner, StateT
 from allworlds.learners.dispatch import Visibility, register_kernels
 from allworlds.learners.recipe import LearnerRecipe
 
@@ -63,7 +63,22 @@ class Ticket(NamedTuple):
     round: int
 
 
-class ThompsonN(Learner[State, Ticket]):
+class Guessing(Learner[StateT, Ticket]):
+    """A learner that guesses a mean for each arm from its counts ``losses`` and ``rewards``, and plays the lowest."""
+
+    accepts: ClassVar[frozenset[str]] = frozenset({"directed", "changing", "uninformed"})
+    exact_probability: ClassVar[bool] = False
+    ticket_class: ClassVar[type] = Ticket
+    saved: ClassVar[tuple[str, ...]] = ("losses", "rewards", "clock")
+
+    def distribution(self, state: Any) -> NDArray[np.float64]:
+        """(N,) how often each arm is played in 2,000 guesses, always the same ones: an estimate."""
+        counts = np.zeros(self.n_arms)
+        count_guesses(state.losses, state.rewards, GUESSES, counts)
+        return counts / GUESSES
+
+
+class ThompsonN(Guessing[State]):
     """Thompson sampling over observations.
 
     >>> from allworlds.graphs import disjoint_cliques
@@ -75,21 +90,11 @@ class ThompsonN(Learner[State, Ticket]):
     """
 
     name: ClassVar[str] = "thompson-n"
-    accepts: ClassVar[frozenset[str]] = frozenset({"directed", "changing", "uninformed"})
-    exact_probability: ClassVar[bool] = False
-    ticket_class: ClassVar[type] = Ticket
-    saved: ClassVar[tuple[str, ...]] = ("losses", "rewards", "clock")
 
     def init(self) -> State:
         """Nothing seen, round one."""
         zeros = np.zeros(self.n_arms)
         return State(zeros, zeros.copy(), np.array([1.0]), self.visibility)
-
-    def distribution(self, state: State) -> NDArray[np.float64]:
-        """(N,) how often each arm is played in 2,000 guesses, always the same ones: an estimate."""
-        counts = np.zeros(self.n_arms)
-        count_guesses(state.losses, state.rewards, GUESSES, counts)
-        return counts / GUESSES
 
     def logged_distribution(self, state: State) -> NDArray[np.float64]:
         """(N,) by integration, to about 1e-6: the integral of ``f_i prod_(j != i) (1 - F_j)``.
@@ -126,7 +131,7 @@ def chance_of_lowest(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[
 
 
 @lean_jit
-def draw(state: State, first: float, second: float) -> Ticket:
+def draw(state: Any, first: float, second: float) -> Ticket:
     """``argmin_i guess_i`` with ``guess_i ~ Beta(1 + losses_i, 1 + rewards_i)``."""
     arm = guess(state.losses, state.rewards, first, second)
     return Ticket(arm, math.nan, first, second, int(state.clock[0]))
@@ -156,6 +161,13 @@ def count_guesses(
 
 @lean_jit
 def update(state: State, ticket: Ticket, losses: NDArray[np.float64]) -> None:
+    """Count what is seen."""
+    count_rounded(state, ticket, losses)
+    state.clock[0] += 1.0
+
+
+@lean_jit
+def count_rounded(state: Any, ticket: Ticket, losses: NDArray[np.float64]) -> None:
     """Each arm that is seen gives a loss with probability ``l_i``, else a reward."""
     key, counter = int(ticket.first * TO_WHOLE), int(ticket.second * TO_WHOLE)
     start = state.visibility.starts[state.visibility.where[ticket.arm]]
@@ -166,7 +178,6 @@ def update(state: State, ticket: Ticket, losses: NDArray[np.float64]) -> None:
             loss = 1.0 if uniform_pair(key, STREAM_ROUND, counter, i)[0] < loss else 0.0
         state.losses[i] += loss
         state.rewards[i] += 1.0 - loss
-    state.clock[0] += 1.0
 
 
 register_kernels(State, draw, update)

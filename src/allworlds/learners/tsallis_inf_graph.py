@@ -16,38 +16,33 @@ The combination is ours, and no stochastic bound is claimed beyond that of Tsall
 from __future__ import annotations
 
 import math
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from allworlds.kernels.jit import lean_jit
-from allworlds.learners.base import DividedTicket, DividingLearner, Ticket
-from allworlds.learners.dispatch import Visibility, register_kernels
-from allworlds.learners.exp3_ix import neighbourhood_masses
+from allworlds.learners.base import Ticket
+from allworlds.learners.dispatch import register_kernels
+from allworlds.learners.dividing import (
+    DividedTicket,
+    DividingLearner,
+    EstimateState,
+    add_estimates,
+    draw_seen,
+    write_observed,
+)
 from allworlds.learners.recipe import LearnerRecipe
-from allworlds.learners.sampling import pick
 from allworlds.learners.tsallis_inf import tsallis_weights
 
 ROUND, DISTANCE = 0, 1
-"""Places in ``State.clock``."""
+"""Places in ``State.clock``: round, the solution of the last step."""
 
 
-class State(NamedTuple):
+class State(EstimateState):
     """What the next round needs; the distribution is already that of the coming round."""
 
-    cumulative_losses: NDArray[np.float64]
-    """(N,) ``Lhat``."""
-    distribution: NDArray[np.float64]
-    """(N,) ``p_t`` of the coming round."""
-    observed: NDArray[np.float64]
-    """``P_t`` of the coming round: for each list of the observers, the mass of the arms in it."""
-    clock: NDArray[np.float64]
-    """(2,) round, the solution of the last step."""
-    divisors: NDArray[np.float64]
-    """``P_t(i)`` of the arms that the last drawn arm shows, in their order; room for the most."""
-    visibility: Visibility
-    observers: Visibility
+    __slots__ = ()
 
 
 class TsallisINFGraph(DividingLearner[State, DividedTicket]):
@@ -64,21 +59,12 @@ class TsallisINFGraph(DividingLearner[State, DividedTicket]):
     name: ClassVar[str] = "tsallis-inf-graph"
     redrawn: ClassVar[bool] = True
     accepts: ClassVar[frozenset[str]] = frozenset({"directed", "changing", "uninformed"})
-    ticket_class: ClassVar[type] = DividedTicket
+    state_class: ClassVar[type] = State
     saved: ClassVar[tuple[str, ...]] = ("cumulative_losses", "distribution", "clock")
 
     def init(self) -> State:
         """No losses, round one."""
-        observers = self.observers
-        state = State(
-            cumulative_losses=np.zeros(self.n_arms),
-            distribution=np.empty(self.n_arms),
-            observed=np.empty(observers.starts.size - 1),
-            clock=np.array([1.0, 1.0]),
-            divisors=self.room_for_divisors(),
-            visibility=self.visibility,
-            observers=observers,
-        )
+        state = self.new_state([1.0, 1.0], ())
         step(state)
         return state
 
@@ -87,22 +73,9 @@ class TsallisINFGraph(DividingLearner[State, DividedTicket]):
 
 
 @lean_jit
-def draw(state: State, first: float, second: float) -> Ticket:
-    """Draw ``I_t`` from ``p_t``; note ``P_t(i)`` of what it shows."""
-    visibility = state.visibility
-    arm = pick(state.distribution, first)
-    start = visibility.starts[visibility.where[arm]]
-    for j in range(visibility.starts[visibility.where[arm] + 1] - start):
-        state.divisors[j] = state.observed[state.observers.where[visibility.order[start + j]]]
-    return Ticket(arm, float(state.distribution[arm]), int(state.clock[ROUND]))
-
-
-@lean_jit
 def update(state: State, ticket: Ticket, losses: NDArray[np.float64]) -> None:
     """``Lhat_i += l_i / P_t(i)`` on the arms that are seen, then the next round's distribution."""
-    start = state.visibility.starts[state.visibility.where[ticket.arm]]
-    for j in range(losses.size):
-        state.cumulative_losses[state.visibility.order[start + j]] += losses[j] / state.divisors[j]
+    add_estimates(state.visibility, ticket.arm, losses, state.divisors, state.cumulative_losses)
     state.clock[ROUND] += 1.0
     step(state)
 
@@ -112,17 +85,10 @@ def step(state: State) -> None:
     """The coming round's weights, starting from the last round's solution."""
     clock, rate = state.clock, 2.0 / math.sqrt(state.clock[ROUND])
     clock[DISTANCE] = tsallis_weights(state.cumulative_losses, rate, clock[DISTANCE], state.distribution)
-    resolve(state)
+    write_observed(state)
 
 
-@lean_jit
-def resolve(state: State) -> None:
-    """The ``P`` of the distribution on the round's graph."""
-    observers = state.observers
-    neighbourhood_masses(observers.starts, observers.order, state.distribution, state.observed)
-
-
-register_kernels(State, draw, update, resolve, graph_kernel=resolve)
+register_kernels(State, draw_seen, update, write_observed, graph_kernel=write_observed)
 
 RECIPES = (
     LearnerRecipe(

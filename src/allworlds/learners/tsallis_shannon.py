@@ -137,6 +137,17 @@ class Ticket(NamedTuple):
     round: int
 
 
+def constants_on(cover: CliqueCover, constants: Constants | None) -> Constants:
+    """The given constants, which must fit the cover, or the practical ones."""
+    if constants is not None and not isinstance(constants, Constants):
+        raise InvalidParameter(
+            f"constants is a {type(constants).__name__}; expected Constants, such as Constants.practical(cover)"
+        )
+    chosen = constants or Constants.practical(cover)
+    chosen.check_fits(cover)
+    return chosen
+
+
 @dataclass(frozen=True, init=False)
 class TsallisShannon(CliqueLearner[State, Ticket]):
     """Algorithm 1 of [EK21] on a graph or on a cover of it, with practical constants unless others are given.
@@ -171,12 +182,7 @@ class TsallisShannon(CliqueLearner[State, Ticket]):
         super().__init__(graph)
         life = None if half_life is None else whole("half_life", half_life, at_least=10, at_most=10**12)
         object.__setattr__(self, "half_life", life)
-        if constants is not None and not isinstance(constants, Constants):
-            raise InvalidParameter(
-                f"constants is a {type(constants).__name__}; expected Constants, such as Constants.practical(cover)"
-            )
-        object.__setattr__(self, "constants", constants or Constants.practical(self.cover))
-        self.constants.check_fits(self.cover)
+        object.__setattr__(self, "constants", constants_on(self.cover, constants))
 
     @property
     def title(self) -> str:

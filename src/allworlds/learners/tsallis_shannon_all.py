@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from allworlds.covers import CliqueCover
 from allworlds.foundation.checks import real
-from allworlds.foundation.errors import InvalidParameter, InvalidState
+from allworlds.foundation.errors import InvalidState
 from allworlds.ftrl.clique_mass import MAX_STEPS, TIGHT, Masses, Problem, new_masses, solve_masses
 from allworlds.ftrl.clock import (
     BARRIER,
@@ -43,11 +43,12 @@ from allworlds.ftrl.solve import fill_distribution, set_lowest
 from allworlds.ftrl.within_clique import least
 from allworlds.graphs import AnyGraph
 from allworlds.kernels.jit import lean_jit
-from allworlds.learners.base import CliqueLearner, DividingLearner
+from allworlds.learners.base import CliqueLearner
 from allworlds.learners.dispatch import Visibility, register_kernels, visibility_of
-from allworlds.learners.exp3_ix import neighbourhood_masses
+from allworlds.learners.dividing import DividingLearner, neighbourhood_masses, note_divisors
 from allworlds.learners.recipe import LearnerRecipe
 from allworlds.learners.sampling import pick
+from allworlds.learners.tsallis_shannon import constants_on
 
 
 class Cliques(NamedTuple):
@@ -141,12 +142,7 @@ class TsallisShannonAll(DividingLearner[State, Ticket], CliqueLearner[State, Tic
 
     def __init__(self, graph: AnyGraph | CliqueCover, constants: Constants | None = None) -> None:
         CliqueLearner.__init__(self, graph)
-        if constants is not None and not isinstance(constants, Constants):
-            raise InvalidParameter(
-                f"constants is a {type(constants).__name__}; expected Constants, such as Constants.practical(cover)"
-            )
-        object.__setattr__(self, "constants", constants or Constants.practical(self.cover))
-        self.constants.check_fits(self.cover)
+        object.__setattr__(self, "constants", constants_on(self.cover, constants))
 
     @cached_property
     def _visibility(self) -> Visibility:
@@ -212,9 +208,7 @@ def draw(state: State, first: float, second: float) -> Drawn:
     """Draw ``I_t`` from ``p_t``; note ``P_t(i)`` of what it shows."""
     visibility, clock = state.visibility, state.clock
     arm = pick(state.distribution, first)
-    start = visibility.starts[visibility.where[arm]]
-    for j in range(visibility.starts[visibility.where[arm] + 1] - start):
-        state.divisors[j] = state.observed[visibility.where[visibility.order[start + j]]] + clock[DAMPING]
+    note_divisors(arm, visibility, visibility, state.observed, clock[DAMPING], state.divisors)
     baseline = float(clock[MEAN]) if state.rates.uses_baseline else 0.0
     return Drawn(arm, float(state.distribution[arm]), baseline, int(clock[ROUND]))
 

@@ -31,36 +31,33 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.foundation.checks import real
 from allworlds.kernels.jit import lean_jit
-from allworlds.learners.base import Learner, Ticket
+from allworlds.learners.base import Ticket
 from allworlds.learners.dispatch import Visibility, register_kernels
 from allworlds.learners.indices import (
-    count_losses,
+    IndexLearner,
+    IndexState,
+    choose_lowest,
+    count_seen,
     lowest,
     lowest_mean,
     mean,
-    pick_lowest,
     place_of,
-    share_lowest,
     write_optimistic,
 )
 from allworlds.learners.recipe import LearnerRecipe
 
 
-class State(NamedTuple):
+class Rates(NamedTuple):
+    """The scalar of the formula."""
+
+    width: float
+
+
+class State(IndexState):
     """What the next round needs."""
 
-    totals: NDArray[np.float64]
-    """(N,) the sum of the losses seen."""
-    seen: NDArray[np.float64]
-    """(N,) how often each arm was seen."""
-    clock: NDArray[np.float64]
-    """(1,) round."""
-    indices: NDArray[np.float64]
-    """(N,) room for the index of each arm."""
-    visibility: Visibility
-    width: float
+    __slots__ = ()
 
 
 class MaxNState(NamedTuple):
@@ -73,11 +70,11 @@ class MaxNState(NamedTuple):
     visibility: Visibility
     observers: Visibility
     """Who shows each arm."""
-    width: float
+    rates: Rates
 
 
 @dataclass(frozen=True)
-class UCBN(Learner[State, Ticket]):
+class UCBN(IndexLearner[State]):
     """UCB over observations.
 
     >>> from allworlds.graphs import disjoint_cliques
@@ -91,29 +88,18 @@ class UCBN(Learner[State, Ticket]):
     """
 
     name: ClassVar[str] = "ucb-n"
-    accepts: ClassVar[frozenset[str]] = frozenset({"directed", "changing", "uninformed"})
-    saved: ClassVar[tuple[str, ...]] = ("totals", "seen", "clock")
-    scratch: ClassVar[tuple[str, ...]] = ("indices",)
+    positive: ClassVar[tuple[str, ...]] = ("width",)
+    state_class: ClassVar[type] = State
 
     width: float = 2.0
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "width", real("width", self.width, above=0))
-
-    def init(self) -> State:
-        """Nothing seen, round one."""
-        n = self.n_arms
-        return State(np.zeros(n), np.zeros(n), np.array([1.0]), np.empty(n), self.visibility, self.width)
-
-    def distribution(self, state: State) -> NDArray[np.float64]:
-        """(N,) the arms that look best share the coming round equally."""
-        write_indices(state)
-        return share_lowest(state.indices)
+    def rates(self) -> Rates:
+        """The factor of the logarithm."""
+        return Rates(self.width)
 
 
 @dataclass(frozen=True)
-class UCBMaxN(Learner[MaxNState, Ticket]):
+class UCBMaxN(IndexLearner[MaxNState]):
     """UCB over observations, playing the best arm that shows the one with the best index.
 
     >>> from allworlds.graphs import disjoint_cliques
@@ -126,20 +112,15 @@ class UCBMaxN(Learner[MaxNState, Ticket]):
 
     name: ClassVar[str] = "ucb-maxn"
     accepts: ClassVar[frozenset[str]] = frozenset({"directed", "changing"})
-    saved: ClassVar[tuple[str, ...]] = ("totals", "seen", "clock")
-    scratch: ClassVar[tuple[str, ...]] = ("indices",)
+    positive: ClassVar[tuple[str, ...]] = ("width",)
 
     width: float = 2.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "width", real("width", self.width, above=0))
 
     def init(self) -> MaxNState:
         """Nothing seen, round one."""
         n, clock = self.n_arms, np.array([1.0])
         lists = self.visibility, self.observers
-        return MaxNState(np.zeros(n), np.zeros(n), clock, np.empty(n), *lists, self.width)
+        return MaxNState(np.zeros(n), np.zeros(n), clock, np.empty(n), *lists, Rates(self.width))
 
     def distribution(self, state: MaxNState) -> NDArray[np.float64]:
         """(N,) ties of either choice share equally."""
@@ -155,8 +136,7 @@ class UCBMaxN(Learner[MaxNState, Ticket]):
 def draw_n(state: State, first: float, second: float) -> Ticket:
     """``argmin_i mean_i - sqrt(width log(t) / O_i)``, one of the best by the first uniform."""
     write_indices(state)
-    arm, probability = pick_lowest(state.indices, first)
-    return Ticket(arm, probability, int(state.clock[0]))
+    return choose_lowest(state, first)
 
 
 @lean_jit
@@ -181,16 +161,9 @@ def draw_maxn(state: MaxNState, first: float, second: float) -> Ticket:
 
 
 @lean_jit
-def update(state: State, ticket: Ticket, losses: NDArray[np.float64]) -> None:
-    """``O_i += 1`` and ``totals_i += l_i`` for every arm that is seen."""
-    count_losses(state.visibility, ticket.arm, losses, state.totals, state.seen)
-    state.clock[0] += 1.0
-
-
-@lean_jit
 def write_indices(state: State | MaxNState) -> None:
     """The lowest mean that the observations of each arm allow; minus infinity where there are none."""
-    write_optimistic(state.totals, state.seen, state.width * math.log(state.clock[0]), state.indices)
+    write_optimistic(state.totals, state.seen, state.rates.width * math.log(state.clock[0]), state.indices)
 
 
 @lean_jit
@@ -213,8 +186,8 @@ def chance(state: MaxNState, least: float, ties: int, arm: int) -> float:
     return probability
 
 
-register_kernels(State, draw_n, update)
-register_kernels(MaxNState, draw_maxn, update)
+register_kernels(State, draw_n, count_seen)
+register_kernels(MaxNState, draw_maxn, count_seen)
 
 RECIPES = (
     LearnerRecipe(

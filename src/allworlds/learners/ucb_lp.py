@@ -27,12 +27,11 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.foundation.checks import whole
 from allworlds.kernels.jit import lean_jit
-from allworlds.learners.base import Learner, Ticket
+from allworlds.learners.base import Ticket
 from allworlds.learners.dispatch import Visibility, register_kernels
 from allworlds.learners.domination import fractional_domination
-from allworlds.learners.indices import count_losses, mean, pick_lowest, share_lowest
+from allworlds.learners.indices import IndexLearner, choose_lowest, count_losses, mean
 from allworlds.learners.recipe import LearnerRecipe
 
 ROUND, PHASE, MODE = 0, 1, 2
@@ -74,7 +73,7 @@ class State(NamedTuple):
 
 
 @dataclass(frozen=True)
-class UCBLP(Learner[State, Ticket]):
+class UCBLP(IndexLearner[State]):
     """Elimination in phases, by the domination of the graph; our reconstruction.
 
     >>> from allworlds.graphs import star
@@ -86,13 +85,8 @@ class UCBLP(Learner[State, Ticket]):
     name: ClassVar[str] = "ucb-lp"
     accepts: ClassVar[frozenset[str]] = frozenset({"directed"})
     saved: ClassVar[tuple[str, ...]] = ("totals", "seen", "active", "due", "clock")
-    scratch: ClassVar[tuple[str, ...]] = ("indices",)
 
     horizon: int
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "horizon", whole("horizon", self.horizon))
 
     @cached_property
     def plays(self) -> NDArray[np.float64]:
@@ -116,11 +110,6 @@ class UCBLP(Learner[State, Ticket]):
         start_phase(state)
         return state
 
-    def distribution(self, state: State) -> NDArray[np.float64]:
-        """(N,) the arms that have most to do, or were seen least, or are best, share the coming round equally."""
-        write_indices(state)
-        return share_lowest(state.indices)
-
     def active(self, state: State) -> NDArray[np.int64]:
         """``B_m``: the arms that have not been dropped, sorted."""
         return np.flatnonzero(state.active)
@@ -133,8 +122,7 @@ class UCBLP(Learner[State, Ticket]):
 def draw(state: State, first: float, second: float) -> Ticket:
     """The arm with the lowest index, one of the best by the first uniform."""
     write_indices(state)
-    arm, probability = pick_lowest(state.indices, first)
-    return Ticket(arm, probability, int(state.clock[ROUND]))
+    return choose_lowest(state, first)
 
 
 @lean_jit

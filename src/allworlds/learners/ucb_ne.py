@@ -22,33 +22,29 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.foundation.checks import real
 from allworlds.kernels.jit import lean_jit
-from allworlds.learners.base import Learner, Ticket
-from allworlds.learners.dispatch import Visibility, register_kernels
-from allworlds.learners.indices import count_losses, pick_lowest, share_lowest
+from allworlds.learners.base import Ticket
+from allworlds.learners.dispatch import register_kernels
+from allworlds.learners.indices import IndexLearner, IndexState, choose_lowest, count_seen
 from allworlds.learners.recipe import LearnerRecipe
 
 
-class State(NamedTuple):
-    """What the next round needs."""
+class Rates(NamedTuple):
+    """What the formula needs beside sums and counts."""
 
-    totals: NDArray[np.float64]
-    """(N,) the sum of the losses seen."""
-    seen: NDArray[np.float64]
-    """(N,) how often each arm was seen."""
-    clock: NDArray[np.float64]
-    """(1,) round."""
-    indices: NDArray[np.float64]
-    """(N,) room for the index of each arm."""
+    width: float
     extra: NDArray[np.float64]
     """(N,) ``log(|N_i|) / 4``."""
-    visibility: Visibility
-    width: float
+
+
+class State(IndexState):
+    """What the next round needs."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True)
-class UCBNE(Learner[State, Ticket]):
+class UCBNE(IndexLearner[State]):
     """UCB over observations, wider for arms with many neighbours.
 
     >>> from allworlds.graphs import disjoint_cliques
@@ -61,25 +57,15 @@ class UCBNE(Learner[State, Ticket]):
     """
 
     name: ClassVar[str] = "ucb-ne"
-    saved: ClassVar[tuple[str, ...]] = ("totals", "seen", "clock")
-    scratch: ClassVar[tuple[str, ...]] = ("indices",)
+    accepts: ClassVar[frozenset[str]] = frozenset()
+    positive: ClassVar[tuple[str, ...]] = ("width",)
+    state_class: ClassVar[type] = State
 
     width: float = 2.0
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "width", real("width", self.width, above=0))
-
-    def init(self) -> State:
-        """Nothing seen, round one."""
-        n = self.n_arms
-        extra = 0.25 * np.log(np.diff(self.visibility.starts)[self.visibility.where])
-        return State(np.zeros(n), np.zeros(n), np.array([1.0]), np.empty(n), extra, self.visibility, self.width)
-
-    def distribution(self, state: State) -> NDArray[np.float64]:
-        """(N,) the arms that look best share the coming round equally."""
-        write_indices(state)
-        return share_lowest(state.indices)
+    def rates(self) -> Rates:
+        """The factor of the logarithm, and what each arm's neighbours add to it."""
+        return Rates(self.width, 0.25 * np.log(np.diff(self.visibility.starts)[self.visibility.where]))
 
 
 # --- kernels --------------------------------------------------------------------------------------------
@@ -89,15 +75,7 @@ class UCBNE(Learner[State, Ticket]):
 def draw(state: State, first: float, second: float) -> Ticket:
     """The arm with the lowest index, one of the best by the first uniform."""
     write_indices(state)
-    arm, probability = pick_lowest(state.indices, first)
-    return Ticket(arm, probability, int(state.clock[0]))
-
-
-@lean_jit
-def update(state: State, ticket: Ticket, losses: NDArray[np.float64]) -> None:
-    """``O_i += 1`` and ``totals_i += l_i`` for every arm that is seen."""
-    count_losses(state.visibility, ticket.arm, losses, state.totals, state.seen)
-    state.clock[0] += 1.0
+    return choose_lowest(state, first)
 
 
 @lean_jit
@@ -106,11 +84,11 @@ def write_indices(state: State) -> None:
     log_round = math.log(state.clock[0])
     for i in range(state.seen.size):
         seen = state.seen[i]
-        bonus = state.width * (log_round + state.extra[i])
+        bonus = state.rates.width * (log_round + state.rates.extra[i])
         state.indices[i] = state.totals[i] / seen - math.sqrt(bonus / seen) if seen > 0.0 else -math.inf
 
 
-register_kernels(State, draw, update)
+register_kernels(State, draw, count_seen)
 
 RECIPES = (
     LearnerRecipe(

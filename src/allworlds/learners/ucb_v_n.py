@@ -23,11 +23,10 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.foundation.checks import real
 from allworlds.kernels.jit import lean_jit
-from allworlds.learners.base import Learner, Ticket
+from allworlds.learners.base import Ticket
 from allworlds.learners.dispatch import Visibility, register_kernels
-from allworlds.learners.indices import pick_lowest, share_lowest
+from allworlds.learners.indices import IndexLearner, choose_lowest, count_losses
 from allworlds.learners.recipe import LearnerRecipe
 
 
@@ -49,7 +48,7 @@ class State(NamedTuple):
 
 
 @dataclass(frozen=True)
-class UCBVN(Learner[State, Ticket]):
+class UCBVN(IndexLearner[State]):
     """UCB with estimated variances over observations.
 
     >>> from allworlds.graphs import disjoint_cliques
@@ -62,26 +61,16 @@ class UCBVN(Learner[State, Ticket]):
     """
 
     name: ClassVar[str] = "ucb-v-n"
-    accepts: ClassVar[frozenset[str]] = frozenset({"directed", "changing", "uninformed"})
     saved: ClassVar[tuple[str, ...]] = ("totals", "squares", "seen", "clock")
-    scratch: ClassVar[tuple[str, ...]] = ("indices",)
+    positive: ClassVar[tuple[str, ...]] = ("zeta",)
 
     zeta: float = 1.2
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "zeta", real("zeta", self.zeta, above=0))
 
     def init(self) -> State:
         """Nothing seen, round one."""
         n = self.n_arms
         zeros = np.zeros(n)
         return State(zeros, zeros.copy(), zeros.copy(), np.array([1.0]), np.empty(n), self.visibility, self.zeta)
-
-    def distribution(self, state: State) -> NDArray[np.float64]:
-        """(N,) the arms that look best share the coming round equally."""
-        write_indices(state)
-        return share_lowest(state.indices)
 
 
 # --- kernels --------------------------------------------------------------------------------------------
@@ -91,19 +80,16 @@ class UCBVN(Learner[State, Ticket]):
 def draw(state: State, first: float, second: float) -> Ticket:
     """``argmin_i mean_i - sqrt(2 V_i E / O_i) - 3 E / O_i``, one of the best by the first uniform."""
     write_indices(state)
-    arm, probability = pick_lowest(state.indices, first)
-    return Ticket(arm, probability, int(state.clock[0]))
+    return choose_lowest(state, first)
 
 
 @lean_jit
 def update(state: State, ticket: Ticket, losses: NDArray[np.float64]) -> None:
     """Count every arm that is seen, its loss and its square."""
+    count_losses(state.visibility, ticket.arm, losses, state.totals, state.seen)
     start = state.visibility.starts[state.visibility.where[ticket.arm]]
     for j in range(losses.size):
-        i = state.visibility.order[start + j]
-        state.totals[i] += losses[j]
-        state.squares[i] += losses[j] * losses[j]
-        state.seen[i] += 1.0
+        state.squares[state.visibility.order[start + j]] += losses[j] * losses[j]
     state.clock[0] += 1.0
 
 

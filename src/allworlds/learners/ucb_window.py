@@ -32,12 +32,12 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.foundation.checks import real, whole
+from allworlds.foundation.checks import whole
 from allworlds.graphs.changing import ChangingGraph
 from allworlds.kernels.jit import lean_jit
-from allworlds.learners.base import Learner, Ticket
+from allworlds.learners.base import Ticket
 from allworlds.learners.dispatch import Visibility, register_kernels
-from allworlds.learners.indices import count_losses, pick_lowest, share_lowest, write_optimistic
+from allworlds.learners.indices import IndexLearner, choose_lowest, count_losses, write_optimistic
 from allworlds.learners.recipe import LearnerRecipe
 
 XI = 0.6
@@ -85,7 +85,7 @@ class DiscountedState(NamedTuple):
 
 
 @dataclass(frozen=True)
-class UCBWindow(Learner[WindowState, Ticket]):
+class UCBWindow(IndexLearner[WindowState]):
     """UCB over the observations of the last rounds.
 
     >>> from allworlds.graphs import bandit
@@ -98,9 +98,8 @@ class UCBWindow(Learner[WindowState, Ticket]):
     """
 
     name: ClassVar[str] = "ucb-window"
-    accepts: ClassVar[frozenset[str]] = frozenset({"directed", "changing", "uninformed"})
+    positive: ClassVar[tuple[str, ...]] = ("width", "changes")
     saved: ClassVar[tuple[str, ...]] = ("totals", "seen", "arms", "losses", "sizes", "clock")
-    scratch: ClassVar[tuple[str, ...]] = ("indices",)
 
     window: int | None = None
     width: float = XI
@@ -111,10 +110,6 @@ class UCBWindow(Learner[WindowState, Ticket]):
         super().__post_init__()
         if self.window is not None:
             object.__setattr__(self, "window", whole("window", self.window))
-        if self.horizon is not None:
-            object.__setattr__(self, "horizon", whole("horizon", self.horizon))
-        object.__setattr__(self, "width", real("width", self.width, above=0))
-        object.__setattr__(self, "changes", real("changes", self.changes, above=0))
 
     @property
     def n_kept(self) -> int:
@@ -142,14 +137,9 @@ class UCBWindow(Learner[WindowState, Ticket]):
             width=self.width,
         )
 
-    def distribution(self, state: WindowState) -> NDArray[np.float64]:
-        """(N,) the arms that look best share the coming round equally."""
-        write_windowed(state)
-        return share_lowest(state.indices)
-
 
 @dataclass(frozen=True)
-class UCBDiscounted(Learner[DiscountedState, Ticket]):
+class UCBDiscounted(IndexLearner[DiscountedState]):
     """UCB over observations that fade.
 
     >>> from allworlds.graphs import disjoint_cliques
@@ -162,23 +152,13 @@ class UCBDiscounted(Learner[DiscountedState, Ticket]):
     """
 
     name: ClassVar[str] = "ucb-discounted"
-    accepts: ClassVar[frozenset[str]] = frozenset({"directed", "changing", "uninformed"})
-    saved: ClassVar[tuple[str, ...]] = ("totals", "seen", "clock")
-    scratch: ClassVar[tuple[str, ...]] = ("indices",)
+    fractions: ClassVar[tuple[str, ...]] = ("discount",)
+    positive: ClassVar[tuple[str, ...]] = ("width", "changes")
 
     discount: float | None = None
     width: float = 4.0 * XI
     changes: float = 1.0
     horizon: int | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.discount is not None:
-            object.__setattr__(self, "discount", real("discount", self.discount, above=0, at_most=1))
-        if self.horizon is not None:
-            object.__setattr__(self, "horizon", whole("horizon", self.horizon))
-        object.__setattr__(self, "width", real("width", self.width, above=0))
-        object.__setattr__(self, "changes", real("changes", self.changes, above=0))
 
     @property
     def factor(self) -> float:
@@ -194,11 +174,6 @@ class UCBDiscounted(Learner[DiscountedState, Ticket]):
         n, clock = self.n_arms, np.array([1.0, 0.0])
         return DiscountedState(np.zeros(n), np.zeros(n), clock, np.empty(n), self.visibility, self.factor, self.width)
 
-    def distribution(self, state: DiscountedState) -> NDArray[np.float64]:
-        """(N,) the arms that look best share the coming round equally."""
-        write_discounted(state)
-        return share_lowest(state.indices)
-
 
 # --- kernels --------------------------------------------------------------------------------------------
 
@@ -207,16 +182,14 @@ class UCBDiscounted(Learner[DiscountedState, Ticket]):
 def draw_windowed(state: WindowState, first: float, second: float) -> Ticket:
     """The arm with the lowest index, one of the best by the first uniform."""
     write_windowed(state)
-    arm, probability = pick_lowest(state.indices, first)
-    return Ticket(arm, probability, int(state.clock[ROUND]))
+    return choose_lowest(state, first)
 
 
 @lean_jit
 def draw_discounted(state: DiscountedState, first: float, second: float) -> Ticket:
     """The arm with the lowest index, one of the best by the first uniform."""
     write_discounted(state)
-    arm, probability = pick_lowest(state.indices, first)
-    return Ticket(arm, probability, int(state.clock[ROUND]))
+    return choose_lowest(state, first)
 
 
 @lean_jit

@@ -140,7 +140,7 @@ class EndLabel(NamedTuple):
     style: Style
 
 
-def spread(heights: Sequence[float], gap: float = GAP, top: float = 1.0) -> list[float]:
+def spread(heights: Sequence[float], gap: float = GAP) -> list[float]:
     """Move heights apart so that neighbours are at least ``gap`` apart, as little as is easy, order kept.
 
     >>> [round(height, 2) for height in spread([0.5, 0.5, 0.9], gap=0.1)]
@@ -154,7 +154,7 @@ def spread(heights: Sequence[float], gap: float = GAP, top: float = 1.0) -> list
     n = len(wish)
     level = [max(min(wish[j : k + 1].mean() for k in range(i, n)) for j in range(i + 1)) for i in range(n)]
     placed = np.empty(n)
-    placed[order] = np.clip(level, 0.0, max(0.0, top - gap * (n - 1))) + steps  # inside the axes, if there is room
+    placed[order] = np.clip(level, 0.0, max(0.0, 1.0 - gap * (n - 1))) + steps  # inside the axes, if there is room
     return [float(height) for height in placed]
 
 

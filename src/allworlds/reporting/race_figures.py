@@ -77,7 +77,7 @@ def regret_figure(summary: RaceSummary, world: str) -> Figure:
     return curve_figure(curves, styles, "pseudo-regret", summary.theory[world])
 
 
-def mass_figure(summary: RaceSummary, columns: int = 3) -> Figure | None:
+def mass_figure(summary: RaceSummary) -> Figure | None:
     """How our learner divides its probability between the cliques, a panel a world; None without cliques."""
     ours = [one for one in summary.runs if one.learner == summary.ours]
     runs = [(one.world, one.rounds, one.clique_mass) for one in ours if one.clique_mass is not None]
@@ -85,7 +85,7 @@ def mass_figure(summary: RaceSummary, columns: int = 3) -> Figure | None:
     if not runs or cover is None or cover.n_cliques < 2:
         return None
     titles = short_titles(list(summary.worlds))
-    rows, wide = -(-len(runs) // columns), min(columns, len(runs))
+    rows, wide = -(-len(runs) // 3), min(3, len(runs))
     with house_style():
         figure = blank(WIDE, 0.4 + 3.2 * rows)
         panels = figure.subplots(rows, wide, sharey=True, squeeze=False)

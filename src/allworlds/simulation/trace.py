@@ -88,8 +88,11 @@ class Trace:
         return f"Trace({self.learner} in {self.world}, {self.horizon} rounds, regret {self.final_regret:.1f})"
 
 
-def record_rounds(horizon: int, most: int = 200) -> NDArray[np.int64]:
-    """About ``most`` rounds from 1 to the horizon, evenly spaced in their logarithm.
+MOST_RECORDED = 200
+
+
+def record_rounds(horizon: int) -> NDArray[np.int64]:
+    """About ``MOST_RECORDED`` rounds from 1 to the horizon, evenly spaced in their logarithm.
 
     >>> record_rounds(10).tolist()
     [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]
@@ -97,7 +100,7 @@ def record_rounds(horizon: int, most: int = 200) -> NDArray[np.int64]:
     True
     """
     whole("horizon", horizon)
-    rounds = np.unique(np.round(np.geomspace(1, horizon, most)).astype(np.int64))
+    rounds = np.unique(np.round(np.geomspace(1, horizon, MOST_RECORDED)).astype(np.int64))
     rounds[-1] = horizon
     return rounds
 
