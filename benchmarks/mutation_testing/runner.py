@@ -94,7 +94,11 @@ def _tests_of_learner(file: str) -> list[list[str]]:
     users = [name for name, text in sorted(sources.items()) if f"learners.{stem} import" in text]
     stems = [stem, *(FEW if stem in SHARED else (name for name in users if name not in SHARED | {"__init__"}))]
     wanted = dict.fromkeys(test for one in stems for test in (one, *MORE_TESTS.get(one, ())))
-    own = [str(path) for path in (folder / f"test_{name}.py" for name in (*wanted, "ranges", "tickets", "by_name")) if path.exists()]
+    own = [
+        str(path)
+        for path in (folder / f"test_{name}.py" for name in (*wanted, "ranges", "tickets", "by_name"))
+        if path.exists()
+    ]
     names = [name for one in stems for name in re.findall(r'LearnerRecipe\(\s*"([a-z0-9-]+)"', sources[one])]
     names += ["tsallis-shannon"] if "tsallis_shannon" in stems else []  # its recipe is in by_name.py
     contract = [str(ROOT / "tests" / "contracts" / "test_learners.py"), "-k", " or ".join(f"{name}-" for name in names)]
