@@ -275,7 +275,7 @@ def test_new_masses_are_equal_shares_above_the_floors() -> None:
     assert masses.hottest**-2.0 == pytest.approx([0.1, 0.2, 0.3])
     without = new_masses(np.array([1, 2]), 0.0)
     assert without.hottest.tolist() == [HOTTEST, HOTTEST]
-    assert HOTTEST**-2.0 == pytest.approx(1e-300, rel=1e-12)
+    assert np.square(1.0 / HOTTEST) == pytest.approx(1e-300, rel=1e-12)
     assert without.coldest == pytest.approx([1.0, 1.0])
     tight = new_masses(np.array([1, 2]), 0.4)  # more than there is: no mass is negative
     assert tight.coldest**-2.0 == pytest.approx([0.4, 0.8])

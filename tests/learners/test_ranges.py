@@ -1,4 +1,4 @@
-"""What each numeric option of each learner may be, at the ends of its range: on one side it is taken, beyond refused."""
+"""Each numeric option of each learner at the ends of its range: on one side it is taken, on the other refused."""
 
 from __future__ import annotations
 

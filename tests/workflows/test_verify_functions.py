@@ -1,4 +1,4 @@
-"""A wrong function turns a line of ``allworlds verify`` red: every function of ``theory/`` that the lines call, in turn.
+"""A wrong function turns a line of ``allworlds verify`` red: each function of ``theory/`` that the lines call.
 
 The lines of the proofs are checked once while it is noted which of them call what. Then each function gives ten
 thousand times what it should, or a ten-thousandth, and only the lines that call it are checked again.
@@ -74,10 +74,9 @@ def places() -> Iterator[Place]:
             for attribute, found in list(vars(kind).items()):
                 place = Place("", kind, attribute, found)
                 function = place.function
-                if isinstance(function, FunctionType) and function.__module__ == name and attribute[:2] != "__":
-                    if function.__annotations__.get("return") not in ("Check", "Bound"):
-                        short = f"{name.removeprefix('allworlds.theory.')}.{function.__qualname__}"
-                        yield place._replace(name=short)
+                own = isinstance(function, FunctionType) and function.__module__ == name and attribute[:2] != "__"
+                if own and function.__annotations__.get("return") not in ("Check", "Bound"):
+                    yield place._replace(name=f"{name.removeprefix('allworlds.theory.')}.{function.__qualname__}")
 
 
 def wrong(value: Any, factor: float) -> Any:
