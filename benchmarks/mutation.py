@@ -121,7 +121,9 @@ def main() -> None:
     parser.add_argument("targets", nargs="+", help="rooms or files below src/allworlds")
     parser.add_argument("--sample", type=int, help="so many mutants of each room, drawn with the seed")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--time-limit", type=float, default=120.0, help="seconds a mutant; one that hangs is dead")
+    parser.add_argument(
+        "--time-limit", type=float, default=120.0, help="seconds of computing a mutant; one that hangs is dead"
+    )
     parser.add_argument("--least", type=float, default=0.95, help="the share of mutants that must die")
     parser.add_argument("--json", type=Path, help="write one record a mutant to this file, as JSON lines")
     parser.add_argument("--again", type=Path, help="run only what survived in this file of JSON lines")

@@ -12,8 +12,10 @@ import doctest
 import gc
 import importlib
 import io
+import math
 import os
 import re
+import resource
 import shutil
 import signal
 import sys
@@ -75,7 +77,7 @@ SHARED = {"base", "by_name", "dispatch", "recipe", "sampling"}
 FEW = ("tsallis_shannon", "exp3_ix", "ucb")
 MORE_TESTS = {
     **dict.fromkeys(("ucb_v_n", "ucb_ne", "moss", "ucb_window"), ("more_indices",)),
-    "tsallis_shannon": ("regret_bound", "saving_with_a_floor"),
+    "tsallis_shannon": ("regret_bound", "saving_with_a_floor", "forgetting"),
 }
 """Learners with tests in files of other names."""
 
@@ -92,7 +94,11 @@ def _tests_of_learner(file: str) -> list[list[str]]:
     users = [name for name, text in sorted(sources.items()) if f"learners.{stem} import" in text]
     stems = [stem, *(FEW if stem in SHARED else (name for name in users if name not in SHARED | {"__init__"}))]
     wanted = dict.fromkeys(test for one in stems for test in (one, *MORE_TESTS.get(one, ())))
-    own = [str(path) for path in (folder / f"test_{name}.py" for name in (*wanted, "by_name")) if path.exists()]
+    own = [
+        str(path)
+        for path in (folder / f"test_{name}.py" for name in (*wanted, "ranges", "tickets", "by_name"))
+        if path.exists()
+    ]
     names = [name for one in stems for name in re.findall(r'LearnerRecipe\(\s*"([a-z0-9-]+)"', sources[one])]
     names += ["tsallis-shannon"] if "tsallis_shannon" in stems else []  # its recipe is in by_name.py
     contract = [str(ROOT / "tests" / "contracts" / "test_learners.py"), "-k", " or ".join(f"{name}-" for name in names)]
@@ -130,15 +136,21 @@ def prepare(room: str, package: Path) -> None:
 
 
 def outcome(module: str, tests: list[list[str]], time_limit: float) -> str:
-    """What the tests say of the package as it now is on disk; a child that hangs is stopped."""
+    """What the tests say of the package as it now is on disk; a child that hangs is stopped.
+
+    The limit is one of computing time, so that a mutant does not seem dead because the machine is busy. One that sleeps
+    computes nothing: it is stopped after thirty times as long by the clock.
+    """
     child = os.fork()
     if child == 0:
+        resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(time_limit), math.ceil(time_limit) + 5))
         _run_tests(module, tests)
-    deadline = time.monotonic() + time_limit
+    deadline = time.monotonic() + 30.0 * time_limit
     while time.monotonic() < deadline:
         done, status = os.waitpid(child, os.WNOHANG)
         if done:
-            return SURVIVED if os.waitstatus_to_exitcode(status) == 0 else KILLED
+            code = os.waitstatus_to_exitcode(status)
+            return SLOW if code in (-signal.SIGXCPU, -signal.SIGKILL) else KILLED if code else SURVIVED
         time.sleep(0.02)
     os.killpg(child, signal.SIGKILL)
     os.waitpid(child, 0)

@@ -126,6 +126,21 @@ def test_a_survivor_is_noticed_and_a_killed_mutant_too(tmp_path: Path) -> None:
     assert "killed 2 * abs(x) -> 2 / abs(x)" in lines
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="mutants are run in forked processes")
+def test_a_mutant_that_never_ends_is_stopped_by_its_computing_time(tmp_path: Path) -> None:
+    (tmp_path / "toy.py").write_text("def double(x):\n    while x < 0:\n        pass\n    return 2 * x\n")
+    tests = tmp_path / "test_toy.py"
+    tests.write_text("from toy import double\n\ndef test_double():\n    assert double(-1) == -2\n")
+    program = f"""
+import sys
+sys.path[:0] = [{str(BENCHMARKS)!r}, {str(tmp_path)!r}]
+from mutation_testing import runner
+print(runner.outcome("toy", [[{str(tests)!r}]], 2.0))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)
+    assert done.stdout.splitlines() == ["timeout"], done.stderr
+
+
 def test_an_unknown_room_is_refused_in_a_sentence() -> None:
     command = [sys.executable, str(BENCHMARKS / "mutation.py"), "kitchen"]
     done = subprocess.run(command, capture_output=True, text=True)

@@ -176,6 +176,18 @@ def test_without_any_step_bisection_takes_over() -> None:
 
 
 @PLAIN
+def test_the_steps_are_counted_from_one_and_one_more_than_the_limit_says_bisection() -> None:
+    """Equal cliques start at the answer, so that one look is enough; a hard problem needs more than two."""
+    equal = Problem(np.zeros(6), np.array([0, 2, 4, 6]), np.full(3, 3.0), 1.0, 0.0, np.full(3, 0.5))
+    masses = new_masses(np.array([2, 2, 2]), 0.0)
+    set_lowest(equal, masses)
+    assert solve_masses(equal, masses, 0.0, TIGHT, MAX_STEPS)[2] == 1
+    for problem, masses in list(problems())[5:6]:
+        assert solve_masses(problem, masses, 0.0, TIGHT, 2)[2] == 3
+        check_optimal(problem, masses, solve_masses(problem, masses, 0.0, TIGHT, 2)[0], 1e-10)
+
+
+@PLAIN
 def test_the_residual_is_the_largest_relative_violation() -> None:
     """Recomputed clique by clique; a price above the multiplier is no violation at a floor, one below is."""
     seen = set()
@@ -263,6 +275,7 @@ def test_new_masses_are_equal_shares_above_the_floors() -> None:
     assert masses.hottest**-2.0 == pytest.approx([0.1, 0.2, 0.3])
     without = new_masses(np.array([1, 2]), 0.0)
     assert without.hottest.tolist() == [HOTTEST, HOTTEST]
+    assert np.square(1.0 / HOTTEST) == pytest.approx(1e-300, rel=1e-12)
     assert without.coldest == pytest.approx([1.0, 1.0])
     tight = new_masses(np.array([1, 2]), 0.4)  # more than there is: no mass is negative
     assert tight.coldest**-2.0 == pytest.approx([0.4, 0.8])

@@ -111,7 +111,14 @@ def test_with_one_clique_the_practical_setting_is_exponential_weights_without_da
     constants = Constants.practical(clique_cover(graphs.full_information(7)))
     assert constants.eta0 == pytest.approx(2.0 * math.sqrt(math.log(7.0)), rel=1e-15)
     assert constants.implicit_exploration == 0.0
-    assert Constants.practical(clique_cover(graphs.full_information(1))).eta0 > 0.0
+    assert constants.alpha == (sharp_alpha(7, 0.25),)
+    assert (constants.beta, constants.gamma, constants.power, constants.estimator) == (1.0, 0.0, 0.5, "baseline")
+    assert (constants.memory, constants.head_start, constants.baseline_share) == (20.0, 300.0, 1.0)
+    assert (constants.barrier_slope, constants.deficit_limit, constants.deficit_root) == (0.0, math.inf, 0.0)
+    for size in (1, 2):  # a single arm counts as two, so that there is a rate
+        assert Constants.practical(clique_cover(graphs.full_information(size))).eta0 == pytest.approx(
+            2.0 * math.sqrt(math.log(2.0)), rel=1e-15
+        )
 
 
 @pytest.mark.parametrize("power", [0.0, 0.25, 0.5, 1.0])
@@ -255,6 +262,25 @@ def test_the_floor_of_all_arms_together_is_at_most_one(cover):
     refused_by_all(
         cover, dataclasses.replace(fair, gamma=0.1001), "gamma is 0.1001, but 10 arms .* choose a smaller gamma"
     )
+
+
+def test_rounding_is_forgiven_in_the_floor_and_in_alpha_and_no_more(cover):
+    """A millionth of a millionth: less of an excess is taken, twice as much is refused."""
+    limits = [sharp_alpha(size, 0.0) for size in (1, 4, 5)]
+    for excess, taken in ((0.8e-12, True), (2e-12, False)):
+        floor = Constants(alpha=(9.0,) * 3, beta=1.0, gamma=(1.0 + excess) / 10.0, eta0=1.0)
+        alpha = Constants(alpha=(limits[0], limits[1] * (1.0 - excess), limits[2]), beta=1.0, gamma=0.0, eta0=1.0)
+        for constants in (floor, alpha):
+            if taken:
+                constants.check_fits(cover)
+            else:
+                refused_by_all(cover, constants, "choose a smaller gamma|for a clique of 4 arms")
+
+
+def test_numbers_up_to_1e30_are_taken():
+    assert Constants(**GOOD | {"beta": 1e30}).beta == 1e30
+    with pytest.raises(InvalidConstants, match=r"expected a number of at most 1e\+30"):
+        Constants(**GOOD | {"beta": math.nextafter(1e30, math.inf)})
 
 
 def test_there_is_one_alpha_for_each_clique(cover):

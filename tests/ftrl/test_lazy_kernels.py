@@ -303,6 +303,34 @@ def test_where_newton_gives_up_the_exact_step_takes_over(kind, gamma, limit, mon
     assert own[free] == pytest.approx(multiplier, rel=1e-7)
 
 
+def test_a_clique_that_comes_to_its_floor_or_leaves_it_asks_for_one_more_step():
+    """At its least mass it stays while its price is at least the multiplier; where it stays it does not move."""
+    gamma = 0.01
+    table, losses, starts = instance()
+    for k, size in enumerate(SIZES):
+        hottest = (size * gamma) ** -0.5
+        write(table, k, HOTTEST, hottest)
+        if k in (0, 4):  # single arms: none of theirs changes sides
+            write(table, k, TEMPERATURE, hottest)
+            write(table, k, COOLNESS, 1.0 / hottest)
+
+    def appraise(multiplier):
+        return floor_step._appraise(table, losses, starts, *new_work(), ETA, BETA, gamma, multiplier)
+
+    appraise(1e9)
+    for multiplier, stays in ((1e9, False), (-1e9, True), (-1e9, True), (1e9, False), (1e9, False)):
+        before = read(table, 0, EASE) == 0.0
+        assert bool(appraise(multiplier)) == (stays != before)
+        for k in (0, 4):
+            assert (read(table, k, EASE) == 0.0) == stays
+            assert stays or 0.0 < read(table, k, EASE) <= 1.0 / (2.0 * BETA * read(table, k, TEMPERATURE) ** 2)
+    price = read(table, 0, PRICE)
+    appraise(price)
+    assert read(table, 0, EASE) == 0.0  # an equal price stays
+    appraise(math.nextafter(price, math.inf))
+    assert read(table, 0, EASE) > 0.0
+
+
 @pytest.mark.parametrize("floor", [0.0, 0.03, 0.15, 0.199])
 def test_moments_are_read_from_an_expansion_as_they_are_in_the_distribution(floor):
     losses = np.array([0.0, 0.2, 1.0, 1.7, 6.0])

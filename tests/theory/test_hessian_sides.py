@@ -164,11 +164,10 @@ def test_lemma_6_notices_each_of_the_three_sums(which: str) -> None:
 
 
 def test_second_differences_of_a_cubic_are_exact_off_and_on_the_diagonal() -> None:
-    class Cubic:
-        def value(self, x: np.ndarray) -> float:
-            return float(x[0] ** 3 + 2.0 * x[0] * x[1] ** 2 + x[1])
+    def cubic(x: np.ndarray) -> float:
+        return float(x[0] ** 3 + 2.0 * x[0] * x[1] ** 2 + x[1])
 
-    found = hessian._second_differences(Cubic(), np.array([0.5, 2.0]), 0.1)  # type: ignore[arg-type]
+    found = hessian.second_differences(cubic, np.array([0.5, 2.0]), 0.1)
     np.testing.assert_allclose(found, [[3.0, 8.0], [8.0, 2.0]], rtol=1e-9)
 
 

@@ -103,7 +103,7 @@ def scaled(function: Callable[..., Any], factor: float) -> Callable[..., Any]:
 @pytest.mark.parametrize(
     ("label", "module", "name", "factor"),
     [
-        ("lem:hessian-expression", theory.hessian, "_second_differences", 1.001),
+        ("lem:hessian-expression", theory.hessian, "second_differences", 1.001),
         ("eqn:reg", paper, "tsallis_shannon_expanded", 1.0 + 1e-9),
         ("fig:3d", theory, "smallest_hessian_eigenvalue", -1.0),
         ("fig:3d", theory, "smallest_hessian_eigenvalue", 0.0),

@@ -167,14 +167,14 @@ def lemma_6(perspective: TsallisPerspective, x: Array, step: float = 4e-3) -> Ch
         z_i = z - total / x[i] * np.eye(d)[i]
         formula += total**-3.5 * x[i] ** 2 * second[i] * np.outer(z_i, z_i)
         formula += 0.5 * total**-2.5 * x[i] * first[i] * (np.outer(z, z_i) + np.outer(z_i, z))
-    differences = _second_differences(perspective, x, step * float(x.min()))
+    differences = second_differences(perspective.value, x, step * float(x.min()))
     error = float(np.abs(formula - differences).max())
     size = float(np.abs(formula).max())
     return Check("Hess H is the three sums", "lem:hessian-expression", error, 1e-5 * size)
 
 
-def _second_differences(perspective: TsallisPerspective, x: Array, step: float) -> Array:
-    """Central differences of the gradient's own differences: only values of ``H`` are used."""
+def second_differences(value: Callable[[Array], float], x: Array, step: float) -> Array:
+    """The Hessian at ``x`` by central differences of the gradient's own differences: only values are used."""
     unit, arms = np.eye(len(x)) * step, range(len(x))
 
     def difference(f: Callable[[Array], Any], at: Array, i: int) -> Any:
@@ -182,7 +182,7 @@ def _second_differences(perspective: TsallisPerspective, x: Array, step: float) 
         return (8.0 * near - far) / (12.0 * step)
 
     def gradient(at: Array) -> Array:
-        return np.array([difference(perspective.value, at, i) for i in arms])
+        return np.array([difference(value, at, i) for i in arms])
 
     return np.array([difference(gradient, x, j) for j in arms])
 

@@ -16,7 +16,7 @@ from allworlds.covers import CliqueCover, clique_cover
 from allworlds.ftrl import Constants, sharp_alpha, worst_conditional
 from allworlds.graphs import disjoint_cliques
 from allworlds.theory import Check, Round, displays, remarks
-from allworlds.theory.hessian import lemma_1_condition, smallest_scaled_eigenvalue
+from allworlds.theory.hessian import lemma_1_condition, second_differences, smallest_scaled_eigenvalue
 from allworlds.theory.penalty_stability import regularisers
 from allworlds.theory.regulariser import (
     TsallisPerspective,
@@ -42,10 +42,19 @@ def _perspectives() -> list[TsallisPerspective]:
 
 
 def _lemma_6(instances: Instances) -> Iterator[Check]:
+    """The three sums as printed, and as the Hessian that the other statements use."""
     rng = instances.rng(11)
     for perspective in _perspectives():
         for _ in range(20 if instances.full else 5):
-            yield theory.lemma_6(perspective, rng.uniform(0.2, 2.0, size=int(rng.integers(1, 6))))
+            x = rng.uniform(0.2, 2.0, size=int(rng.integers(1, 6)))
+            yield theory.lemma_6(perspective, x)
+            yield _by_differences("lem:hessian-expression", perspective.hessian(x), perspective.value, x)
+
+
+def _by_differences(label: str, hessian: Array, value: Callable[[Array], float], x: Array) -> Check:
+    """A Hessian against second differences of the function, up to what they may miss."""
+    error = float(np.abs(hessian - second_differences(value, x, 4e-3 * float(x.min()))).max())
+    return Check("the Hessian is that of the values", label, error, 1e-5 * max(1.0, float(np.abs(hessian).max())))
 
 
 def _lemma_1(instances: Instances) -> Iterator[Check]:
@@ -108,12 +117,24 @@ def _figure_1(instances: Instances) -> Iterator[Check]:
     yield Check("not convex at alpha 0", "fig:3d", lowest, 0.0, scale=1.0, tolerance=-1e-6)
     lowest = float(theory.smallest_hessian_eigenvalue(x1, x2, 0.25).min())
     yield Check("convex at alpha 0.25", "fig:3d", 0.0, lowest, scale=1.0)
+    for x in instances.rng(22).uniform(0.01, 1.0, size=(10, 2)):
+        drawn = float(theory.smallest_hessian_eigenvalue(*x, 0.25))
+        dense = float(np.linalg.eigvalsh(shifted_shannon(0.25).hessian(x))[0])
+        yield Check("the figure's eigenvalue is the Hessian's", "fig:3d", abs(drawn - dense), 1e-9 * (1.0 + abs(dense)))
 
 
 def _perspective(instances: Instances) -> Iterator[Check]:
     for y in instances.conditionals:
         for perspective in _perspectives():
             yield remarks.classical_perspective(perspective, y)
+    for x in instances.rng(23).uniform(0.2, 2.0, size=(5, 3)):
+        for perspective in _perspectives():
+            hessian = remarks.classical_perspective_hessian(perspective, x)
+
+            def value(x: Array, h: Callable[[Array], Array] = perspective.h) -> float:
+                return float(x.sum() * h(x / x.sum()).sum())
+
+            yield _by_differences("remark-perspective", hessian, value, x)
 
 
 def _sum_of_entropies(instances: Instances) -> Iterator[Check]:
