@@ -138,7 +138,7 @@ KEYS = (make, list_, rotate, revoke)
 def _needs_service(who_needs: str) -> None:
     from allworlds.foundation.errors import import_extra
 
-    for module in ("msgspec", "uvicorn"):
+    for module in ("msgspec", "httptools"):
         import_extra(module, "service", who_needs)
 
 
