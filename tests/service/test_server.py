@@ -37,7 +37,10 @@ class Process:
         self.process = subprocess.Popen(
             [*COMMAND, "serve", "--port", "0", *arguments], stdout=pipe, stderr=pipe, text=True
         )
-        self.said = self.process.stdout.readline()
+        said = b""
+        while not said.endswith(b"\n") and (byte := os.read(self.process.stdout.fileno(), 1)):
+            said += byte  # and no more, for the rest is read by communicate
+        self.said = said.decode()
 
     def wait(self, path, seconds=120.0):
         """The seconds until a path is answered with 200."""
