@@ -167,7 +167,7 @@ def test_a_learner_of_a_file_that_differs_from_the_one_there_stops_the_start(tmp
 
 def test_keys_are_made_and_revoked_beside_a_serving_process_and_revocation_is_quick(tmp_path):
     database = f"sqlite:///{tmp_path / 'decisions.db'}"
-    key = run("keys", "make", "--database", database, "--scopes", "read").stdout.strip()
+    key = run("keys", "make", "--new", "--database", database, "--scopes", "read").stdout.strip()
     process = Process("--database", database)
     process.wait("/readyz")
     headers = {"Authorization": f"Bearer {key}"}
@@ -186,6 +186,16 @@ def test_keys_are_made_and_revoked_beside_a_serving_process_and_revocation_is_qu
     assert code == 0
     for text in (key, second["key"]):
         assert text.partition(".")[2] not in out + err
+
+
+@pytest.mark.parametrize("verb", [["make"], ["list"], ["rotate", "x"], ["revoke", "x"]])
+def test_keys_of_a_database_that_is_not_there_are_a_sentence_and_make_none(tmp_path, verb):
+    answer = run("keys", *verb, "--database", f"sqlite:///{tmp_path / 'mistyped.db'}")
+    assert answer.returncode == 2
+    assert "there is no database" in answer.stderr
+    assert "keys make --new" in answer.stderr
+    assert list(tmp_path.iterdir()) == []
+    assert run("keys", *verb, "--database", "memory:").returncode == 2
 
 
 def test_keys_that_cannot_be_read_stop_every_key_until_they_can(monkeypatch):
