@@ -12,7 +12,8 @@ import pytest
 
 from allworlds.service.engine import Engine
 from allworlds.service.fold import Fold, to_bytes
-from allworlds.service.journal import Journal, MemoryJournal, ServiceError
+from allworlds.service.journal import Journal, ServiceError
+from allworlds.service.memory import MemoryJournal
 from allworlds.service.rule import Rule
 from allworlds.service.sqlite import SQLiteJournal
 

@@ -224,7 +224,10 @@ class Machine(RuleBasedStateMachine):
         """A later version of the package takes over: it needs the upgrade, and then goes on as if nothing had been."""
         before, number = ask(self.engine.snapshot("x")), len(schema.MIGRATIONS)
         self.store.stop()
-        later = (f"ALTER TABLE decisions ADD COLUMN later_{number} TEXT", f"CREATE TABLE later_{number} (size {{real}})")
+        later = (
+            f"ALTER TABLE decisions ADD COLUMN later_{number} TEXT",
+            f"CREATE TABLE later_{number} (size {{real}})",
+        )
         schema.MIGRATIONS = (*schema.MIGRATIONS, later)
         with pytest.raises(schema.SchemaTooOld):
             self.store.open()

@@ -15,8 +15,8 @@ import httpx
 import pytest
 
 from allworlds.foundation.errors import InvalidParameter
-from allworlds.service.journal import MemoryJournal
 from allworlds.service.keys import REFRESH, STALE, make_key, revoke_key
+from allworlds.service.memory import MemoryJournal
 from allworlds.service.security import Limits
 from allworlds.service.server import Service, Settings
 from served import serving

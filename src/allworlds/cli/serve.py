@@ -37,8 +37,9 @@ def serve(
 ) -> None:
     """Serve decisions over HTTP; every answer is written to the database before it is given."""
     _needs_service("allworlds serve needs")
+    from allworlds.service.logs import set_up_logs
     from allworlds.service.security import Limits
-    from allworlds.service.server import Service, Settings, set_up_logs
+    from allworlds.service.server import Service, Settings
 
     set_up_logs(as_json)
     limits = Limits(rate=rate, burst=2.0 * rate)

@@ -2,8 +2,8 @@
 
 Almost every request arrives in one piece and is answered in one piece, so a request has no task, no event and no timer
 of its own: the parser calls the application, which calls :meth:`Connection.reply`, now or when the engine has
-committed. That takes a third of the processor time of a general ASGI server (``benchmarks/service_load/frameworks.py``),
-and HTTP is most of what a decision costs.
+committed. HTTP is most of what a decision costs; ``benchmarks/service_load/frameworks.py`` compares this with a general
+ASGI server.
 
 Requests of one connection are answered one after the other, in their order. Everything has a limit: the size of a head
 and of a body, the time that each may take to arrive, and the time that a connection may be idle.

@@ -11,12 +11,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
-import logging
 import os
 import signal
 import socket
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -27,8 +24,9 @@ from typing import Any
 
 from allworlds.foundation.errors import AllWorldsError, InvalidParameter
 from allworlds.service.app import LOG, App
-from allworlds.service.journal import Journal, MemoryJournal
+from allworlds.service.journal import Journal
 from allworlds.service.keys import REFRESH, KeyRing
+from allworlds.service.memory import MemoryJournal
 from allworlds.service.protocol import Connection
 from allworlds.service.schema import open_journal
 from allworlds.service.security import Limits, allowed_hosts, is_loopback
@@ -272,23 +270,3 @@ def _signals(stop: Callable[[], object]) -> Iterator[None]:
             with contextlib.suppress(NotImplementedError):
                 loop.remove_signal_handler(name)
             signal.signal(name, handler)
-
-
-class JsonLines(logging.Formatter):
-    """Log lines for machines."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        """One JSON object."""
-        line = {"time": record.created, "level": record.levelname.lower(), "message": record.getMessage()}
-        if record.exc_info:
-            line["traceback"] = self.formatException(record.exc_info)
-        return json.dumps(line)
-
-
-def set_up_logs(as_json: bool) -> None:
-    """Send the service's log to stderr; keys, secrets and bodies are never in it."""
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(JsonLines() if as_json else logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
-    logger = logging.getLogger("allworlds.service")
-    logger.handlers, logger.propagate = [handler], False
-    logger.setLevel(logging.INFO)
