@@ -224,11 +224,11 @@ class Machine(RuleBasedStateMachine):
         """A later version of the package takes over: it needs the upgrade, and then goes on as if nothing had been."""
         before, number = ask(self.engine.snapshot("x")), len(schema.MIGRATIONS)
         self.store.stop()
-        later = (
+        column, table = (
             f"ALTER TABLE decisions ADD COLUMN later_{number} TEXT",
-            f"CREATE TABLE later_{number} (size {{real}})",
+            f"CREATE TABLE later_{number} (x {{real}})",
         )
-        schema.MIGRATIONS = (*schema.MIGRATIONS, later)
+        schema.MIGRATIONS = (*schema.MIGRATIONS, (column, table))
         with pytest.raises(schema.SchemaTooOld):
             self.store.open()
         self.store.open(upgrade=True)
