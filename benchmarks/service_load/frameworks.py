@@ -128,6 +128,7 @@ class OwnApp:
         self.limits = Limits()
 
     def admit(self, method: str, path: bytes, query: bytes, headers: dict[bytes, bytes]) -> Any:
+        """Find the route."""
         from allworlds.service.lookup import find_route
 
         assert headers[b"host"]
@@ -136,9 +137,11 @@ class OwnApp:
         return request
 
     def answer(self, request: Any, body: bytes, connection: Any) -> None:
+        """The same answers."""
         connection.reply(200, choose(body) if request.method == "POST" else observe(body))
 
     def refuse(self, refusal: Any, connection: Any) -> None:
+        """Never needed."""
         connection.reply(refusal.status, b"{}")
 
 

@@ -107,7 +107,7 @@ class LearnerVerbs(Transaction):
     def do_recount(self, call: Call) -> None:
         """Count open decisions anew and learn what was observed, of which other processes may have done both.
 
-        So a process that nobody asks for a while is a second behind, and the next request need not wait until it learns.
+        So a process that nobody asks for a while is a second behind, and the next request need not wait for that.
         """
         for name in list(self.lives):
             with suppress(ServiceError):  # it was logged
