@@ -16,6 +16,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Coroutine, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -226,7 +227,7 @@ class App:
     async def ask(self, verb: str, name: str = "", *, weight: int = 1, **arguments: Any) -> Any:
         """What the engine answers; it is committed when this returns."""
         future: asyncio.Future[Call] = asyncio.get_running_loop().create_future()
-        self._submit(Call(verb, name, arguments), weight, lambda call: future.done() or future.set_result(call))
+        self._submit(Call(verb, name, arguments), weight, partial(_resolve, future))
         call = await future
         if call.error is not None:
             raise call.error
@@ -286,6 +287,11 @@ class App:
         self.check_ready()
         assert self.engine is not None
         return self.engine
+
+
+def _resolve(future: asyncio.Future[Call], call: Call) -> None:
+    if not future.done():
+        future.set_result(call)
 
 
 def _plain(value: Any) -> Any:

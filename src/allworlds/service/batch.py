@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from allworlds.foundation.checks import shorten
 from allworlds.foundation.errors import AllWorldsError
 from allworlds.service.calls import Call, as_service_error, error_item
-from allworlds.service.journal import EXPIRED, OBSERVED, OPEN, VOIDED, DecisionRow, ServiceError
+from allworlds.service.journal import EXPIRED, OBSERVED, OPEN, VOIDED, DecisionRow, ServiceError, Unavailable
 from allworlds.service.learner_verbs import LearnerVerbs
 from allworlds.service.live import Live
 from allworlds.service.rule import check_text
@@ -98,7 +98,7 @@ class Batch(LearnerVerbs):
                     continue
                 asked.append((call, k, live, id, item))
         new: dict[Key, DecisionRow] = {}
-        failed: list[tuple[Call, int, Key, ServiceError]] = []
+        failed: list[tuple[Call, int, Key, ServiceError | Unavailable]] = []
         for call, k, live, id, item in asked:  # most ids are new: whether one is not, the journal says when it is added
             key = live.name, id
             recent = live.recent.get(id)
@@ -108,12 +108,12 @@ class Batch(LearnerVerbs):
                 try:
                     new[key] = self._draw(live, id, item)
                 except AllWorldsError as error:
-                    failed.append((call, k, key, as_service_error(error)))  # type: ignore[arg-type]
+                    failed.append((call, k, key, as_service_error(error)))
         self._add_decisions(new)
         self._read(key for _, _, key, _ in failed)  # the answer of an id that is there is the same, for ever
-        for call, k, key, error in failed:
+        for call, k, key, problem in failed:
             if key not in self.rows:
-                call.answer[k] = error
+                call.answer[k] = problem
         for call, k, live, id, _ in asked:
             if call.answer[k] is None:
                 call.answer[k] = self._answer(live, self.rows[live.name, id])
