@@ -12,7 +12,8 @@ import pytest
 
 from allworlds.service.engine import Engine
 from allworlds.service.fold import Fold, to_bytes
-from allworlds.service.journal import Journal, MemoryJournal, ServiceError
+from allworlds.service.journal import Journal, ServiceError
+from allworlds.service.memory import MemoryJournal
 from allworlds.service.rule import Rule
 from allworlds.service.sqlite import SQLiteJournal
 
@@ -38,13 +39,14 @@ class Clock:
 class Store:
     """A place for a journal: opening it again is what a restart does."""
 
-    make: Callable[[Clock], Journal]
+    make: Callable[..., Journal]
+    """From the clock, and settings of the journal."""
     clock: Clock = field(default_factory=Clock)
     journals: list[Journal] = field(default_factory=list)
     engines: list[Engine] = field(default_factory=list)
 
-    def open(self) -> Journal:
-        self.journals.append(self.make(self.clock))
+    def open(self, **settings: Any) -> Journal:
+        self.journals.append(self.make(self.clock, **settings))
         return self.journals[-1]
 
     def start(self, **settings: Any) -> Engine:
@@ -78,11 +80,11 @@ def make_store(kind: str, folder: Path, request: pytest.FixtureRequest) -> Store
 
         return Store(same)
     if kind == "sqlite":
-        return Store(lambda clock: SQLiteJournal(folder / "journal.db", clock=clock))
+        return Store(lambda clock, **more: SQLiteJournal(folder / "journal.db", clock=clock, **more))
     from allworlds.service.postgres import PostgresJournal
 
     url = request.getfixturevalue("postgres").new_database()
-    return Store(lambda clock: PostgresJournal(url, clock=clock))
+    return Store(lambda clock, **more: PostgresJournal(url, clock=clock, **more))
 
 
 def ask(future: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Which web framework: the same stub in Starlette and as a bare ASGI function, both with msgspec and uvicorn.
+"""Which web framework: the same stub in Starlette, as a bare ASGI function (both on uvicorn), and on our own protocol.
 
 The stub parses a decision or an outcome into a struct, resolves a future through a thread as the engine does, and
 encodes an answer of a realistic size; so the difference is what routing, requests and responses cost.
@@ -9,8 +9,11 @@ encodes an answer of a realistic size; so the difference is what routing, reques
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
+import os
 import re
+import socket
 import statistics
 import subprocess
 import sys
@@ -116,10 +119,52 @@ def bare_app() -> Any:
     return app
 
 
-APPS = {"starlette": starlette_app, "bare": bare_app}
+class OwnApp:
+    """The stub on the service's own protocol."""
+
+    def __init__(self) -> None:
+        from allworlds.service.security import Limits
+
+        self.limits = Limits()
+
+    def admit(self, method: str, path: bytes, query: bytes, headers: dict[bytes, bytes]) -> Any:
+        """Find the route."""
+        from allworlds.service.lookup import find_route
+
+        assert headers[b"host"]
+        request = find_route(method, path, query)
+        request.limit = 1 << 20
+        return request
+
+    def answer(self, request: Any, body: bytes, connection: Any) -> None:
+        """The same answers."""
+        connection.reply(200, choose(body) if request.method == "POST" else observe(body))
+
+    def refuse(self, refusal: Any, connection: Any) -> None:
+        """Never needed."""
+        connection.reply(refusal.status, b"{}")
+
+
+APPS = {"starlette": starlette_app, "bare": bare_app, "own": OwnApp}
 
 
 def serve(kind: str, port: int) -> None:
+    if kind == "own":
+        import asyncio
+
+        import uvloop
+
+        from allworlds.service.protocol import Connection
+
+        async def forever() -> None:
+            app, connections = OwnApp(), set()
+            server = await asyncio.get_running_loop().create_server(
+                lambda: Connection(app, connections), "127.0.0.1", port
+            )
+            await server.serve_forever()
+
+        uvloop.run(forever())
+        return
     import uvicorn
 
     uvicorn.run(APPS[kind](), port=port, loop="uvloop", http="httptools", lifespan="off", log_level="error",
@@ -129,12 +174,31 @@ def serve(kind: str, port: int) -> None:
 def measure(kind: str, port: int, seconds: float) -> dict[str, Any]:
     server = subprocess.Popen([sys.executable, __file__, "--serve", kind, "--port", str(port)])
     try:
-        time.sleep(2.0)
+        wait_for(port)
         command = [sys.executable, str(HERE / "generator.py"), str(port), "--seconds", str(seconds)]
-        return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+        before = processor_seconds(server.pid)
+        result = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+        requests = result["decisions"] + result["outcomes"]
+        return result | {"cpu_us": 1e6 * (processor_seconds(server.pid) - before) / requests}
     finally:
         server.terminate()
         server.wait()
+
+
+def wait_for(port: int) -> None:
+    """Wait until somebody listens."""
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port)).close()
+            return
+        except OSError:
+            time.sleep(0.1)
+
+
+def processor_seconds(pid: int) -> float:
+    """Processor time of a process, which other work on the machine changes least."""
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -147,14 +211,22 @@ def main(arguments: list[str] | None = None) -> int:
     if options.serve:
         serve(options.serve, options.port)
         return 0
-    rates: dict[str, list[float]] = {kind: [] for kind in APPS}
+    missing = {"starlette": ("starlette", "uvicorn"), "bare": ("uvicorn",), "own": ()}
+    kinds = [kind for kind in APPS if all(map(importlib.util.find_spec, missing[kind]))]
+    rates: dict[str, list[float]] = {kind: [] for kind in kinds}
     for repeat in range(options.repeats):
-        for number, kind in enumerate(APPS):
+        for number, kind in enumerate(kinds):
             result = measure(kind, options.port + 10 * repeat + number, options.seconds)
-            rates[kind].append(result["requests_per_second"])
-            print(f"{kind:10} {result['requests_per_second']:8.0f} requests/s  p99 {result['choose_p99_ms']:.1f} ms")
+            rates[kind].append(result["cpu_us"])
+            rate, p99 = result["requests_per_second"], result["choose_p99_ms"]
+            print(
+                f"{kind:10} {rate:8.0f} requests/s  p99 {p99:.1f} ms  {result['cpu_us']:.0f} us of processor time each"
+            )
     medians = {kind: statistics.median(rate) for kind, rate in rates.items()}
-    print(f"bare / starlette: {medians['bare'] / medians['starlette']:.2f}")
+    print(
+        "processor time of a request, own protocol = 1: "
+        + ", ".join(f"{kind} {median / medians['own']:.1f}" for kind, median in medians.items())
+    )
     return 0
 
 

@@ -11,10 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from allworlds.service.journal import Unavailable
+from allworlds.service.lookup import find_route
 from allworlds.service.messages import MOST_IN_BATCH
+from allworlds.service.protocol import Connection
 from allworlds.service.routes import Stream
 from allworlds.service.security import Limits, Refused
-from stand_in_engine import make_app, send
+from stand_in_engine import Transport, make_app, send
 
 DECISIONS = "/v1/learners/prices/decisions"
 
@@ -35,13 +37,11 @@ def test_an_id_in_a_path_is_any_text_slashes_included(text):
 
 
 def test_an_id_in_a_path_may_come_as_plain_bytes_and_is_never_another_one():
-    app = make_app()
-    scope = {"method": "GET", "path": "", "query_string": b""}
     for text in ("é", "è", "a%2Fb", "plain"):
-        _, request = app._find(scope | {"raw_path": f"{DECISIONS}/{text}".encode()})
+        request = find_route("GET", f"{DECISIONS}/{text}".encode())
         assert request.rest == text.replace("%2F", "/")
     with pytest.raises(Refused):
-        app._find(scope | {"raw_path": f"{DECISIONS}/é".encode("latin-1")})
+        find_route("GET", f"{DECISIONS}/é".encode("latin-1"))
 
 
 def test_an_answer_of_503_does_not_say_where_the_database_is():
@@ -70,22 +70,28 @@ def test_learners_that_are_being_created_are_limited_also_when_their_clients_gav
 
 def test_a_client_that_reads_too_slowly_does_not_keep_others_from_exports():
     app = make_app(limits=Limits(answer_seconds=0.05, downloads=1))
-    sent = []
-
-    async def send_slowly(message):
-        sent.append(message["type"])
-        if "body" in message:
-            await asyncio.Event().wait()
-
-    async def receive():
-        await asyncio.Event().wait()
+    transport = Transport()
 
     def pieces():
         yield b"more"
 
-    stream = Stream(b"first", pieces(), app._begin_download(), "application/jsonl", "prices.jsonl")
-    asyncio.run(app._send_stream(stream, receive, send_slowly))
-    assert sent == ["http.response.start", "http.response.body"]  # no end: the server closes the connection
+    async def read_slowly():
+        connection = Connection(app, set())
+        connection.connection_made(transport)
+        connection.data_received(b"GET /v1/learners/prices/export HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        while not transport.said:
+            await asyncio.sleep(0)
+        connection.pause_writing()  # as a transport says when its buffer is full
+        await transport.closed.wait()
+
+    app.export = lambda name, format: exported()
+
+    async def exported():
+        return Stream(b"first", pieces(), app._begin_download(), "application/jsonl", "prices.jsonl")
+
+    asyncio.run(read_slowly())
+    assert b"5\r\nfirst\r\n" in transport.said
+    assert not transport.said.endswith(b"0\r\n\r\n")  # no end: the client sees that something is missing
     app._begin_download()
 
 

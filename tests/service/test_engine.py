@@ -62,7 +62,7 @@ def test_creation_answers_with_cover_and_certificate_and_is_idempotent(store: St
     ],
 )
 def test_a_body_that_makes_no_learner_is_refused_with_a_sentence(change: dict[str, Any], words: str) -> None:
-    from allworlds.service.journal import MemoryJournal
+    from allworlds.service.memory import MemoryJournal
 
     with Engine(MemoryJournal()) as engine:
         future = engine.create(PRICES | change)

@@ -17,8 +17,9 @@ from allworlds.service import engine as engine_module
 from allworlds.service import learner_verbs
 from allworlds.service.calls import Call
 from allworlds.service.engine import Engine
-from allworlds.service.journal import MemoryJournal, Unavailable
+from allworlds.service.journal import Unavailable
 from allworlds.service.live import Segment, load
+from allworlds.service.memory import MemoryJournal
 from allworlds.service.sqlite import SQLiteJournal
 from service_stores import PRICES, Clock, Store, ask, bytes_of, replay, status
 

@@ -18,6 +18,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from allworlds.service import schema
 from service_stores import Store, ask, bytes_of, make_store, replay, status
 
 SECONDS = 60.0
@@ -27,7 +28,7 @@ LOSSES = st.sampled_from([0.0, 0.25, 0.5, 1.0])
 
 
 class Machine(RuleBasedStateMachine):
-    """Choose, observe, duplicate, conflict, late, void, expire, archive, arms, snapshot, restart."""
+    """Choose, observe, duplicate, conflict, late, void, expire, archive, arms, snapshot, restart, upgrade."""
 
     kind: ClassVar[str] = "memory"
     request: ClassVar[Any] = None
@@ -35,6 +36,7 @@ class Machine(RuleBasedStateMachine):
     @initialize(default=st.sampled_from([None, 0.5]), learner=st.sampled_from(["tsallis-shannon", "exp3", "exp3-ix"]))
     def create(self, default: float | None, learner: str) -> None:
         self.folder = tempfile.TemporaryDirectory()
+        self.migrations = schema.MIGRATIONS
         self.store: Store = make_store(self.kind, Path(self.folder.name), self.request)
         self.engine = self.store.start(snapshot_every=5)
         self.body = {
@@ -56,9 +58,12 @@ class Machine(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         if hasattr(self, "store"):
-            self.check_everything()
-            self.store.stop()
-            self.folder.cleanup()
+            try:
+                self.check_everything()
+            finally:
+                schema.MIGRATIONS = self.migrations
+                self.store.stop()
+                self.folder.cleanup()
 
     def check_everything(self) -> None:
         """The journal, read by anybody, says what the model says; the live state is its fold."""
@@ -211,6 +216,23 @@ class Machine(RuleBasedStateMachine):
                 journal.save_snapshot("x", 3, before[:-1])
         self.engine = self.store.restart(snapshot_every=5)
         assert ask(self.engine.create(self.body))[1] is False
+        assert ask(self.engine.snapshot("x")) == before
+
+    @precondition(lambda self: self.kind != "memory" and len(schema.MIGRATIONS) < len(self.migrations) + 3)
+    @rule()
+    def upgrade(self) -> None:
+        """A later version of the package takes over: it needs the upgrade, and then goes on as if nothing had been."""
+        before, number = ask(self.engine.snapshot("x")), len(schema.MIGRATIONS)
+        self.store.stop()
+        column, table = (
+            f"ALTER TABLE decisions ADD COLUMN later_{number} TEXT",
+            f"CREATE TABLE later_{number} (x {{real}})",
+        )
+        schema.MIGRATIONS = (*schema.MIGRATIONS, (column, table))
+        with pytest.raises(schema.SchemaTooOld):
+            self.store.open()
+        self.store.open(upgrade=True)
+        self.engine = self.store.restart(snapshot_every=5)
         assert ask(self.engine.snapshot("x")) == before
 
     @invariant()

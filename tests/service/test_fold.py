@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from allworlds.agents.arms import carry, late_outcome
 from allworlds.foundation.errors import InvalidState
 from allworlds.service.fold import Fold, Totals, from_bytes, start, state_of, to_bytes, totals_of
-from allworlds.service.journal import MemoryJournal
-from allworlds.service.rule import rule_from_body
+from allworlds.service.memory import MemoryJournal
+from allworlds.service.rule_body import rule_from_body
 from service_stores import Store, ask, bytes_of, replay
 
 ARMS = [f"arm {k}" for k in range(12)]

@@ -8,8 +8,8 @@ import itertools
 import pytest
 
 from allworlds.foundation.errors import InvalidParameter
-from allworlds.service.journal import MemoryJournal
 from allworlds.service.keys import SCOPES, STALE, KeyRing, make_key, revoke_key, rotate_key
+from allworlds.service.memory import MemoryJournal
 from allworlds.service.routes import ROUTES
 from allworlds.service.security import Limits, Refused
 from stand_in_engine import make_app, send

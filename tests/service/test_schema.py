@@ -12,7 +12,8 @@ import pytest
 
 from allworlds.foundation.errors import InvalidParameter
 from allworlds.service import schema
-from allworlds.service.journal import DecisionRow, Journal, LearnerRow, MemoryJournal, SchemaTooNew
+from allworlds.service.journal import DecisionRow, Journal, LearnerRow, SchemaTooNew
+from allworlds.service.memory import MemoryJournal
 from allworlds.service.postgres import PostgresJournal
 from allworlds.service.schema import SchemaTooOld, open_journal, sqlite_file
 from allworlds.service.sqlite import SQLiteJournal

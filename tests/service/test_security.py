@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 
+import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from allworlds.service.keys import make_key
 from allworlds.service.security import Bucket, Limits, Refused, allowed_hosts, check_text, host_name, is_loopback, shown
-from stand_in_engine import make_app, send
+from stand_in_engine import Wire, exchange, make_app, send
 
 DECISIONS = "/v1/learners/prices/decisions"
 
@@ -46,15 +47,11 @@ def test_a_name_that_points_here_by_dns_rebinding_is_refused(host):
 
 def test_two_hosts_or_none_are_malformed():
     async def ask(hosts):
-        sent = []
-        headers = [(b"host", host) for host in hosts]
-        scope = {"type": "http", "method": "GET", "path": "/healthz", "query_string": b"", "headers": headers}
+        async def request():
+            lines = [b"GET /healthz HTTP/1.1", *(b"Host: " + host for host in hosts), b"Connection: close"]
+            yield b"\r\n".join(lines) + b"\r\n\r\n"
 
-        async def take(message):
-            sent.append(message)
-
-        await make_app()(scope, None, take)
-        return sent[0]["status"]
+        return int((await exchange(make_app(), request())).split()[1])
 
     assert asyncio.run(ask([b"127.0.0.1"])) == 200
     assert asyncio.run(ask([])) == 400
@@ -165,9 +162,7 @@ def test_beyond_the_requests_in_flight_the_next_is_told_to_wait():
     app = make_app(limits=Limits(in_flight=3, answer_seconds=0.2))
 
     async def many():
-        import httpx
-
-        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://127.0.0.1") as client:
+        async with httpx.AsyncClient(transport=Wire(app), base_url="http://127.0.0.1") as client:
             waiting = [client.post(DECISIONS, json={"id": "never"}) for _ in range(5)]
             return [answer.status_code for answer in await asyncio.gather(*waiting)]
 

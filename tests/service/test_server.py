@@ -15,8 +15,8 @@ import httpx
 import pytest
 
 from allworlds.foundation.errors import InvalidParameter
-from allworlds.service.journal import MemoryJournal
 from allworlds.service.keys import REFRESH, STALE, make_key, revoke_key
+from allworlds.service.memory import MemoryJournal
 from allworlds.service.security import Limits
 from allworlds.service.server import Service, Settings
 from served import serving
@@ -37,7 +37,10 @@ class Process:
         self.process = subprocess.Popen(
             [*COMMAND, "serve", "--port", "0", *arguments], stdout=pipe, stderr=pipe, text=True
         )
-        self.said = self.process.stdout.readline()
+        said = b""
+        while not said.endswith(b"\n") and (byte := os.read(self.process.stdout.fileno(), 1)):
+            said += byte  # and no more, for the rest is read by communicate
+        self.said = said.decode()
 
     def wait(self, path, seconds=120.0):
         """The seconds until a path is answered with 200."""
@@ -164,7 +167,7 @@ def test_a_learner_of_a_file_that_differs_from_the_one_there_stops_the_start(tmp
 
 def test_keys_are_made_and_revoked_beside_a_serving_process_and_revocation_is_quick(tmp_path):
     database = f"sqlite:///{tmp_path / 'decisions.db'}"
-    key = run("keys", "make", "--database", database, "--scopes", "read").stdout.strip()
+    key = run("keys", "make", "--new", "--database", database, "--scopes", "read").stdout.strip()
     process = Process("--database", database)
     process.wait("/readyz")
     headers = {"Authorization": f"Bearer {key}"}
@@ -183,6 +186,16 @@ def test_keys_are_made_and_revoked_beside_a_serving_process_and_revocation_is_qu
     assert code == 0
     for text in (key, second["key"]):
         assert text.partition(".")[2] not in out + err
+
+
+@pytest.mark.parametrize("verb", [["make"], ["list"], ["rotate", "x"], ["revoke", "x"]])
+def test_keys_of_a_database_that_is_not_there_are_a_sentence_and_make_none(tmp_path, verb):
+    answer = run("keys", *verb, "--database", f"sqlite:///{tmp_path / 'mistyped.db'}")
+    assert answer.returncode == 2
+    assert "there is no database" in answer.stderr
+    assert "keys make --new" in answer.stderr
+    assert list(tmp_path.iterdir()) == []
+    assert run("keys", *verb, "--database", "memory:").returncode == 2
 
 
 def test_keys_that_cannot_be_read_stop_every_key_until_they_can(monkeypatch):

@@ -13,8 +13,10 @@ import pytest
 
 from allworlds.foundation.errors import InvalidParameter
 from allworlds.service.engine import Engine
-from allworlds.service.journal import MemoryJournal, ServiceError, Unavailable
-from allworlds.service.sqlite import SQLiteJournal, check_local, connect
+from allworlds.service.journal import ServiceError, Unavailable
+from allworlds.service.memory import MemoryJournal
+from allworlds.service.sqlite import SQLiteJournal, connect
+from allworlds.service.sqlite_file import check_local
 from service_stores import PRICES, Clock, Store, ask, bytes_of, replay
 
 

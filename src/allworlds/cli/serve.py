@@ -37,8 +37,9 @@ def serve(
 ) -> None:
     """Serve decisions over HTTP; every answer is written to the database before it is given."""
     _needs_service("allworlds serve needs")
+    from allworlds.service.logs import set_up_logs
     from allworlds.service.security import Limits
-    from allworlds.service.server import Service, Settings, set_up_logs
+    from allworlds.service.server import Service, Settings
 
     set_up_logs(as_json)
     limits = Limits(rate=rate, burst=2.0 * rate)
@@ -59,6 +60,7 @@ def make(
     ] = "choose,observe,read",
     learner: Annotated[str | None, typer.Option(help="The only learner it is good for.", show_default="all")] = None,
     label: Annotated[str, typer.Option(help="A note for people.")] = "",
+    new: Annotated[bool, typer.Option("--new", help="Make the database if it is not there yet.")] = False,
     database: Database = DATABASE,
     as_json: AsJson = False,
 ) -> None:
@@ -67,7 +69,7 @@ def make(
     from allworlds.service.keys import SCOPES, make_key
 
     wanted = SCOPES if scopes == "all" else tuple(scope.strip() for scope in scopes.split(","))
-    journal = _open(database)
+    journal = _open(database, new)
     try:
         row, text = make_key(wanted, learner, label, journal.now())
         with journal.transaction():
@@ -138,14 +140,22 @@ KEYS = (make, list_, rotate, revoke)
 def _needs_service(who_needs: str) -> None:
     from allworlds.foundation.errors import import_extra
 
-    for module in ("msgspec", "uvicorn"):
+    for module in ("msgspec", "httptools"):
         import_extra(module, "service", who_needs)
 
 
-def _open(database: str) -> Journal:
-    """The journal for its keys alone, beside a process that serves it."""
-    from allworlds.service.schema import open_journal
+def _open(database: str, new: bool = False) -> Journal:
+    """The journal for its keys alone, beside a process that serves it; a mistyped path must not make a database."""
+    from allworlds.foundation.errors import InvalidParameter
+    from allworlds.service.schema import POSTGRES, open_journal, sqlite_file
 
+    if database == "memory:":
+        raise InvalidParameter("database is memory:, which ends with its process; expected one that keeps its keys")
+    if not new and not database.startswith(POSTGRES) and not Path(sqlite_file(database)).exists():
+        raise InvalidParameter(
+            f"there is no database {sqlite_file(database)!r}; expected one that allworlds serve has made; look at "
+            "--database, or make the first key of a new one with allworlds keys make --new"
+        )
     return open_journal(database, exclusive=False)
 
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from allworlds.foundation.checks import shorten
 from allworlds.foundation.errors import AllWorldsError
 from allworlds.service.calls import Call, as_service_error, error_item
-from allworlds.service.journal import EXPIRED, OBSERVED, OPEN, VOIDED, DecisionRow, ServiceError
+from allworlds.service.journal import EXPIRED, OBSERVED, OPEN, VOIDED, DecisionRow, ServiceError, Unavailable
 from allworlds.service.learner_verbs import LearnerVerbs
 from allworlds.service.live import Live
 from allworlds.service.rule import check_text
@@ -97,19 +97,23 @@ class Batch(LearnerVerbs):
                     call.answer[k] = as_service_error(error)
                     continue
                 asked.append((call, k, live, id, item))
-        self._read(((live.name, id) for _, _, live, id, item in asked if item.get("id") is not None))
         new: dict[Key, DecisionRow] = {}
-        for call, k, live, id, item in asked:
+        failed: list[tuple[Call, int, Key, ServiceError | Unavailable]] = []
+        for call, k, live, id, item in asked:  # most ids are new: whether one is not, the journal says when it is added
             key = live.name, id
-            if key not in self.rows and key not in new:
+            recent = live.recent.get(id)
+            if recent is not None:
+                self.rows[key] = recent
+            elif key not in self.rows and key not in new:
                 try:
                     new[key] = self._draw(live, id, item)
                 except AllWorldsError as error:
-                    call.answer[k] = as_service_error(error)
-        for key, row in zip(new, self.journal.add_decisions(list(new.values())) if new else (), strict=True):
-            self.rows[key] = row
-            if row is not new[key] and row != new[key]:  # another process was quicker
-                self.lives[row.learner].open -= 1
+                    failed.append((call, k, key, as_service_error(error)))
+        self._add_decisions(new)
+        self._read(key for _, _, key, _ in failed)  # the answer of an id that is there is the same, for ever
+        for call, k, key, problem in failed:
+            if key not in self.rows:
+                call.answer[k] = problem
         for call, k, live, id, _ in asked:
             if call.answer[k] is None:
                 call.answer[k] = self._answer(live, self.rows[live.name, id])
@@ -122,6 +126,16 @@ class Batch(LearnerVerbs):
                     call.answer = answer
             elif call.error is None:
                 call.answer = [error_item(each) if isinstance(each, ServiceError) else each for each in call.answer]
+
+    def _add_decisions(self, new: dict[Key, DecisionRow]) -> None:
+        """Journal decisions; where there is one of this id already, that is the one."""
+        for key, row in zip(new, self.journal.add_decisions(list(new.values())) if new else (), strict=True):
+            self.rows[key] = row
+            live = self.lives[row.learner]
+            if row is new[key] or row == new[key]:
+                live.remember(row)
+            else:
+                live.open -= 1
 
     def _answer(self, live: Live, row: DecisionRow) -> dict[str, Any]:
         """The answer, also of a decision that another process made after a change of the arms just now."""

@@ -25,7 +25,8 @@ from allworlds.service.calls import Call, Limits
 from allworlds.service.fold import check_foldable, start
 from allworlds.service.journal import DecisionRow, EventRow, Journal, KeyRow, ServiceError, Unavailable
 from allworlds.service.live import Live, Segment
-from allworlds.service.rule import canonical, check_text, rule_from_body
+from allworlds.service.rule import check_text
+from allworlds.service.rule_body import canonical, rule_from_body
 
 MOST_CALLS = 512
 """Calls in one transaction."""

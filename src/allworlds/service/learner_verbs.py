@@ -105,9 +105,13 @@ class LearnerVerbs(Transaction):
                 self.find(row.name)
 
     def do_recount(self, call: Call) -> None:
-        """Count open decisions anew, which other processes may have made."""
-        for live in self.lives.values():
-            live.open = self.journal.open_count(live.name)
+        """Count open decisions anew and learn what was observed, of which other processes may have done both.
+
+        So a process that nobody asks for a while is a second behind, and the next request need not wait for that.
+        """
+        for name in list(self.lives):
+            with suppress(ServiceError):  # it was logged
+                self.find(name).open = self.journal.open_count(name)
 
     def do_archive(self, call: Call) -> dict[str, Any]:
         """No new decisions from now on; again it is the same."""

@@ -30,6 +30,10 @@ PAGE = 5000
 """Events read at a time."""
 
 
+RECENT = 4096
+"""Open decisions of a learner that are kept in memory."""
+
+
 class Segment:
     """What was learnt of one segment: totals, or a state that is at work, or both while they agree."""
 
@@ -98,6 +102,8 @@ class Live:
         """The position of the last snapshot."""
         self.segments = {name: Segment(self.rule, totals) for name, totals in fold.segments.items()}
         self.blank = Segment(self.rule, start(self.rule.learner))
+        self.recent: dict[str, DecisionRow] = {}
+        """Open decisions that this process has made, the latest :data:`RECENT`, so that they need not be read."""
 
     @property
     def rule(self) -> Rule:
@@ -141,6 +147,12 @@ class Live:
             now,
             deadline,
         )
+
+    def remember(self, row: DecisionRow) -> None:
+        """Keep an open decision, and forget the oldest one when there are many."""
+        self.recent[row.id] = row
+        if len(self.recent) > RECENT:
+            del self.recent[next(iter(self.recent))]
 
     def answer(self, row: DecisionRow) -> dict[str, Any]:
         """A decision in the words of the interface; a function of the journal alone."""
@@ -207,6 +219,7 @@ class Live:
             raise InvalidState(f"event {event.seq} of learner {self.name!r} follows event {self.seq}")
         if row is not None:
             self.open -= 1
+            self.recent.pop(row.id, None)
             if event.losses is not None:
                 self.learn(row, np.frombuffer(event.losses), event.held_back)
         elif event.kind in CHANGES:

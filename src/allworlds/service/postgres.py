@@ -68,6 +68,8 @@ BATCH = 4096
 """Numbers that one statement may give to new decisions; the step of the sequence ``decision_numbers``."""
 
 LEARNER, DECISION, EVENT, KEY = (", ".join(row._fields) for row in (LearnerRow, DecisionRow, EventRow, KeyRow))
+TIME = "SELECT extract(epoch FROM clock_timestamp())::float8"
+ENDED_TWICE = "a decision had ended already when its event was written; nothing was written"
 POSITION = "SELECT seq, epoch, archived_at FROM learners WHERE name = %s"
 
 
@@ -87,9 +89,11 @@ INSERT_DECISIONS = f"""WITH step AS MATERIALIZED (SELECT nextval('decision_numbe
     ON CONFLICT (learner, id) DO NOTHING RETURNING learner, id"""
 INSERT_EVENTS = f"""INSERT INTO events ({EVENT})
     SELECT * FROM unnest({_arrays("text int8 text float8 text bytea float8 text")})"""
-END_DECISIONS = f"""UPDATE decisions SET status = new.status, seq = new.seq
+END_DECISIONS = f"""WITH ended AS (UPDATE decisions SET status = new.status, seq = new.seq
     FROM unnest({_arrays("text text text int8")}) AS new (learner, id, status, seq)
-    WHERE decisions.learner = new.learner AND decisions.id = new.id AND decisions.status = 'open'"""
+    WHERE decisions.learner = new.learner AND decisions.id = new.id AND decisions.status = 'open' RETURNING 1)
+    SELECT 1 / (count(*) = %s)::int FROM ended"""
+"""Fails with a division by zero, and the transaction with it, unless all of them were open."""
 WITH_DECISION = f"""SELECT {_of("e", EventRow)}, {_of("d", DecisionRow)}
     FROM events e LEFT JOIN decisions d ON d.learner = e.learner AND d.id = e.decision"""
 STREAM = f"""SELECT {_of("d", DecisionRow)}, {_of("e", EventRow)}
@@ -119,6 +123,10 @@ class PostgresJournal:
         self._url, self._clock, self._upgrade = url, clock, upgrade
         self._guard = threading.RLock()
         self._inside = False
+        self._pipeline: Any = None
+        self._began = 0.0
+        self._locked: dict[str, int] = {}
+        """Positions of the learners that this transaction has locked."""
         self._connection: psycopg.Connection[Any] | None = None
         with self._lost("is the server running, and is the URL right?"):
             self._connection = self._connect()
@@ -146,6 +154,8 @@ class PostgresJournal:
         """Turn what the driver raises into :class:`Unavailable`."""
         try:
             yield
+        except self._psycopg.errors.DivisionByZero as error:
+            raise Unavailable(ENDED_TWICE) from error
         except self._psycopg.Error as error:
             raise Unavailable(f"PostgreSQL failed: {_sentence(error)}; {advice}", AWAY) from error
 
@@ -170,11 +180,16 @@ class PostgresJournal:
                 self._connection = self._reconnect()  # the server was restarted since the last call
                 return self._connection.execute(statement, parameters)
 
+    def _rows(self, statement: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """What a statement returns; inside a transaction, after all that was sent before it."""
+        with self._guard, self._lost():
+            return self._execute(statement, parameters).fetchall()
+
     @contextmanager
     def transaction(self) -> Iterator[None]:
+        """Statements whose answer is not needed travel with the next one, and the last ones with COMMIT."""
         with self._guard:
-            self._execute("BEGIN")
-            self._inside = True
+            self._begin()
             try:
                 yield
                 self._commit()
@@ -183,15 +198,48 @@ class PostgresJournal:
                 raise
             finally:
                 self._inside = False
+                self._locked.clear()
+
+    def _begin(self) -> None:
+        """BEGIN and the time, in one round trip; on a new connection if the server was restarted since."""
+        for attempt in (1, 2):
+            if self._connection is None or self._connection.closed:
+                with self._lost():
+                    self._connection = self._reconnect()
+            try:
+                if self._psycopg.Pipeline.is_supported():
+                    self._pipeline = self._connection.pipeline()
+                    self._pipeline.__enter__()
+                self._connection.execute("BEGIN")
+                self._inside = True
+                self._began = float(self._one(TIME)[0])
+                return
+            except (Unavailable, self._psycopg.OperationalError):
+                self._roll_back()
+                self._inside = False
+                if attempt == 2 or not self._connection.closed:
+                    raise
+
+    def _end_pipeline(self) -> None:
+        """Send what waits and hear all answers; raise the first error."""
+        pipeline, self._pipeline = self._pipeline, None
+        if pipeline is not None:
+            pipeline.__exit__(None, None, None)
 
     def _commit(self) -> None:
-        done = self._execute("COMMIT").statusmessage
+        with self._lost():
+            assert self._connection is not None
+            cursor = self._connection.execute("COMMIT")
+            self._end_pipeline()
+            done = cursor.statusmessage
         if done != "COMMIT":  # an error in the transaction was swallowed
             raise Unavailable(f"PostgreSQL answered COMMIT with {done}; ask again with the same id")
 
     def _roll_back(self) -> None:
         """Leave the transaction; a connection that cannot is dropped, and then the server rolls back."""
         assert self._connection is not None
+        with contextlib.suppress(self._psycopg.Error):
+            self._end_pipeline()
         try:
             self._connection.execute("ROLLBACK")
         except self._psycopg.Error:
@@ -205,42 +253,49 @@ class PostgresJournal:
     def now(self) -> float:
         if self._clock is not None:
             return self._clock()
-        return float(self._one("SELECT extract(epoch FROM clock_timestamp())::float8")[0])
+        return self._began if self._inside else float(self._one(TIME)[0])
 
     # -- learners ------------------------------------------------------------------------------------------------------
 
     def add_learner(self, row: LearnerRow) -> None:
         values = ", ".join(["%s"] * len(row))
         statement = f"INSERT INTO learners ({LEARNER}) VALUES ({values}) ON CONFLICT (name) DO NOTHING"
-        if not self._execute(statement, row).rowcount:
+        if not self._rows(statement + " RETURNING 1", row):
             raise AlreadyThere(f"there is already a learner {row.name!r}")
 
     def learner(self, name: str) -> LearnerRow | None:
-        row = self._execute(f"SELECT {LEARNER} FROM learners WHERE name = %s", (name,)).fetchone()
-        return row and LearnerRow._make(row)
+        rows = self._rows(f"SELECT {LEARNER} FROM learners WHERE name = %s", (name,))
+        return LearnerRow._make(rows[0]) if rows else None
 
     def learners(self) -> list[LearnerRow]:
-        rows = self._execute(f'SELECT {LEARNER} FROM learners ORDER BY name COLLATE "C"')
+        rows = self._rows(f'SELECT {LEARNER} FROM learners ORDER BY name COLLATE "C"')
         return [LearnerRow._make(row) for row in rows]
 
     def archive(self, name: str, at: float) -> None:
         self._execute("UPDATE learners SET archived_at = %s WHERE name = %s", (at, name))
 
     def lock(self, name: str) -> Position:
-        return Position._make(self._one(f"{POSITION} FOR NO KEY UPDATE", (name,)))
+        position = Position._make(self._one(f"{POSITION} FOR NO KEY UPDATE", (name,)))
+        if self._inside:
+            self._locked[name] = position.seq
+        return position
 
     def position(self, name: str) -> Position:
         return Position._make(self._one(POSITION, (name,)))
 
     def advance(self, name: str, n: int, epochs: int = 0) -> int:
         statement = "UPDATE learners SET seq = seq + %s, epoch = epoch + %s WHERE name = %s RETURNING seq"
-        return int(self._one(statement, (n, epochs, name))[0]) - n + 1
+        if name not in self._locked:
+            return int(self._one(statement, (n, epochs, name))[0]) - n + 1
+        self._execute(statement, (n, epochs, name))  # nobody else can move it: no need to wait for the answer
+        self._locked[name] += n
+        return self._locked[name] - n + 1
 
     def _one(self, statement: str, parameters: Sequence[object] = ()) -> tuple[Any, ...]:
-        row: tuple[Any, ...] | None = self._execute(statement, parameters).fetchone()
-        if row is None:
+        rows = self._rows(statement, parameters)
+        if not rows:
             raise KeyError(*parameters[-1:])
-        return row
+        return rows[0]
 
     # -- decisions -----------------------------------------------------------------------------------------------------
 
@@ -252,7 +307,7 @@ class PostgresJournal:
             batch.sort(key=lambda new: (new[1].learner, new[1].id, -new[0]))
             part = {(row.learner, row.id): (i, row) for i, row in batch}
             columns = [[i for i, _ in part.values()], *_columns([row for _, row in part.values()])]
-            added = {tuple(key) for key in self._execute(INSERT_DECISIONS, columns)}
+            added = set(self._rows(INSERT_DECISIONS, columns))
             stored |= {key: row for key, (_, row) in part.items() if key in added}
             for learner in {learner for learner, _ in part.keys() - added}:
                 lost = [id for name, id in part.keys() - added if name == learner]
@@ -261,7 +316,7 @@ class PostgresJournal:
 
     def decisions(self, learner: str, ids: Iterable[str]) -> dict[str, DecisionRow]:
         statement = f"SELECT {DECISION} FROM decisions WHERE learner = %s AND id = ANY(%s)"
-        rows = map(DecisionRow._make, self._execute(statement, (learner, list(ids))))
+        rows = map(DecisionRow._make, self._rows(statement, (learner, list(ids))))
         return {row.id: row for row in rows}
 
     def open_count(self, learner: str) -> int:
@@ -271,7 +326,7 @@ class PostgresJournal:
     def overdue(self, now: float, limit: int) -> list[DecisionRow]:
         statement = f"""SELECT {DECISION} FROM decisions
             WHERE status = 'open' AND deadline IS NOT NULL AND deadline < %s ORDER BY deadline LIMIT %s"""
-        rows = [DecisionRow._make(row) for row in self._execute(statement, (now, limit))]
+        rows = [DecisionRow._make(row) for row in self._rows(statement, (now, limit))]
         return sorted(rows, key=lambda row: (row.learner, row.deadline, row.id))
 
     # -- events --------------------------------------------------------------------------------------------------------
@@ -279,17 +334,17 @@ class PostgresJournal:
     def add_events(self, rows: Sequence[EventRow]) -> None:
         self._execute(INSERT_EVENTS, _columns(rows))
         ended = [(row.learner, row.decision, ENDS[row.kind], row.seq) for row in rows if row.decision is not None]
-        if ended and self._execute(END_DECISIONS, _columns(ended)).rowcount != len(ended):
-            raise Unavailable("a decision had ended already when its event was written; nothing was written")
+        if ended:
+            self._execute(END_DECISIONS, [*_columns(ended), len(ended)])
 
     def events(self, learner: str, after: int, limit: int) -> list[tuple[EventRow, DecisionRow | None]]:
         statement = f"{WITH_DECISION} WHERE e.learner = %s AND e.seq > %s ORDER BY e.seq LIMIT %s"
-        return [_pair(row) for row in self._execute(statement, (learner, after, limit))]
+        return [_pair(row) for row in self._rows(statement, (learner, after, limit))]
 
     def changes(self, learner: str) -> list[EventRow]:
         statement = f"""SELECT {EVENT} FROM events
             WHERE learner = %s AND kind IN ('add_arm', 'retire_arm') ORDER BY seq"""
-        return [EventRow._make(row) for row in self._execute(statement, (learner,))]
+        return [EventRow._make(row) for row in self._rows(statement, (learner,))]
 
     @contextmanager
     def view(self) -> Iterator[psycopg.Connection[Any]]:
@@ -311,7 +366,7 @@ class PostgresJournal:
         emptied = """UPDATE decisions SET ticket = '', probabilities = NULL
             WHERE learner = %s AND seq <= %s AND ticket <> ''"""
         self._execute(emptied, (learner, seq))
-        return self._execute(ended, (learner, seq)).rowcount
+        return len(self._rows(ended + " RETURNING 1", (learner, seq)))
 
     def fill(self, table: str, columns: Sequence[str], rows: Iterable[tuple[Any, ...]]) -> int:
         """Write rows into an empty table, as a backup is read back, inside a transaction; return their number."""
@@ -329,8 +384,8 @@ class PostgresJournal:
 
     def snapshot(self, learner: str, base: bool = False) -> tuple[int, bytes] | None:
         statement = "SELECT seq, state FROM snapshots WHERE learner = %s AND base = %s"
-        row: tuple[int, bytes] | None = self._execute(statement, (learner, int(base))).fetchone()
-        return row
+        rows = self._rows(statement, (learner, int(base)))
+        return (rows[0][0], rows[0][1]) if rows else None
 
     def save_snapshot(self, learner: str, seq: int, state: bytes, base: bool = False) -> None:
         statement = """INSERT INTO snapshots (learner, base, seq, state) VALUES (%s, %s, %s, %s)
@@ -339,17 +394,17 @@ class PostgresJournal:
         self._execute(statement, (learner, int(base), seq, state))
 
     def problems(self) -> list[str]:
-        return [stray(name) for (name,) in self._execute(STRAYS)]
+        return [stray(name) for (name,) in self._rows(STRAYS)]
 
     def keys(self) -> list[KeyRow]:
-        return [KeyRow._make(row) for row in self._execute(f"SELECT {KEY} FROM keys ORDER BY created_at, id")]
+        return [KeyRow._make(row) for row in self._rows(f"SELECT {KEY} FROM keys ORDER BY created_at, id")]
 
     def add_key(self, row: KeyRow) -> None:
         self._execute(f"INSERT INTO keys ({KEY}) VALUES ({', '.join(['%s'] * len(row))})", row)
 
     def revoke_key(self, id: str, at: float) -> bool:
-        statement = "UPDATE keys SET revoked_at = %s WHERE id = %s AND revoked_at IS NULL"
-        return self._execute(statement, (at, id)).rowcount == 1
+        statement = "UPDATE keys SET revoked_at = %s WHERE id = %s AND revoked_at IS NULL RETURNING 1"
+        return bool(self._rows(statement, (at, id)))
 
 
 def check_settings(connection: psycopg.Connection[Any]) -> None:

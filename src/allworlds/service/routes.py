@@ -7,13 +7,14 @@ request, its body parsed and checked, asks the engine, and returns what is encod
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import msgspec
 
 from allworlds.service import messages
+from allworlds.service.calls import Call
 from allworlds.service.journal import KeyRow
 from allworlds.service.messages import Choose, ChooseMany, NewArm, NewLearner
 from allworlds.service.security import Refused, check_name, check_text, shown
@@ -36,13 +37,22 @@ NOT_READY = 503
 class Request:
     """What a handler sees of a request."""
 
-    __slots__ = ("body", "key", "name", "query", "rest")
+    __slots__ = ("begin", "body", "key", "limit", "method", "name", "path", "query", "rest", "route")
 
-    def __init__(self, name: str, rest: str, query: dict[str, str]) -> None:
+    def __init__(self, route: Route, method: str, path: bytes, name: str, rest: str, query: dict[str, str]) -> None:
+        self.route, self.method, self.path = route, method, path
         self.name, self.rest, self.query = name, rest, query
         """The learner's name, the other parameter of the path (an id or a label), and the query."""
         self.key: KeyRow | None = None
         self.body: Any = None
+        self.limit = 0
+        """How many bytes its body may have."""
+        self.begin = 0.0
+
+    @property
+    def what(self) -> str:
+        """The method and path, for the log."""
+        return f"{self.method} {shown(self.path.decode('latin-1'))}"
 
 
 class Answer(NamedTuple):
@@ -63,10 +73,11 @@ class Stream(NamedTuple):
     filename: str
 
 
-Handler: TypeAlias = Callable[["App", Request], Awaitable[Any]]
+Handler: TypeAlias = Callable[["App", Request], Any]
+"""Returns what is answered with 200, an :class:`Answer`, a call whose answer it is, or a coroutine of one of these."""
 
 
-async def health(app: App, request: Request) -> Any:
+def health(app: App, request: Request) -> Any:
     """Whether the process answers."""
     return app.health("ok")
 
@@ -78,7 +89,7 @@ async def ready(app: App, request: Request) -> Any:
     return app.health("ready")
 
 
-async def document(app: App, request: Request) -> Any:
+def document(app: App, request: Request) -> Any:
     """The OpenAPI document."""
     return msgspec.Raw(app.openapi)
 
@@ -115,28 +126,28 @@ async def show_learner(app: App, request: Request) -> Any:
     return view | await app.ask("state", request.name)
 
 
-async def archive_learner(app: App, request: Request) -> Any:
+def archive_learner(app: App, request: Request) -> Any:
     """No new decisions; outcomes of open ones are still accepted."""
-    return await app.ask("archive", request.name)
+    return Call("archive", request.name)
 
 
-async def add_arm(app: App, request: Request) -> Any:
+def add_arm(app: App, request: Request) -> Any:
     """Add an arm."""
     new: NewArm = request.body
     label = check_text("label", new.label)
-    return await app.ask("add_arm", request.name, label=label, neighbours=new.neighbours)
+    return Call("add_arm", request.name, {"label": label, "neighbours": new.neighbours})
 
 
-async def retire_arm(app: App, request: Request) -> Any:
+def retire_arm(app: App, request: Request) -> Any:
     """Retire an arm; outcomes of earlier decisions are still accepted."""
-    return await app.ask("retire_arm", request.name, label=request.rest)
+    return Call("retire_arm", request.name, {"label": request.rest})
 
 
-async def choose(app: App, request: Request) -> Any:
+def choose(app: App, request: Request) -> Any:
     """Decide; the same id again gives the same answer."""
     asked: Choose = request.body
     _check_choose(asked)
-    return await app.ask("choose", request.name, id=asked.id, available=asked.available, segment=asked.segment)
+    return Call("choose", request.name, {"id": asked.id, "available": asked.available, "segment": asked.segment})
 
 
 async def choose_many(app: App, request: Request) -> Any:
@@ -156,19 +167,19 @@ def _check_choose(asked: Choose) -> None:
         check_text("segment", asked.segment)
 
 
-async def show_decision(app: App, request: Request) -> Any:
+def show_decision(app: App, request: Request) -> Any:
     """A decision and what became of it."""
-    return await app.ask("decision", request.name, id=request.rest)
+    return Call("decision", request.name, {"id": request.rest})
 
 
-async def observe(app: App, request: Request) -> Any:
+def observe(app: App, request: Request) -> Any:
     """Report the outcome of a decision; the same outcome again changes nothing."""
-    return await app.ask("observe", request.name, id=request.rest, losses=request.body)
+    return Call("observe", request.name, {"id": request.rest, "losses": request.body})
 
 
-async def void(app: App, request: Request) -> Any:
+def void(app: App, request: Request) -> Any:
     """Take back a decision that nobody saw."""
-    return await app.ask("void", request.name, id=request.rest)
+    return Call("void", request.name, {"id": request.rest})
 
 
 async def export(app: App, request: Request) -> Any:

@@ -151,7 +151,7 @@ def open_journal(url: str, *, exclusive: bool = True, upgrade: bool = False) -> 
     be opened beside the process that serves it.
     """
     if url == "memory:":
-        from allworlds.service.journal import MemoryJournal
+        from allworlds.service.memory import MemoryJournal
 
         return MemoryJournal()
     if url.startswith(POSTGRES):

@@ -24,6 +24,8 @@ class Refused(Exception):
     def __init__(self, status: int, sentence: str, headers: Iterable[tuple[bytes, bytes]] = ()) -> None:
         super().__init__(sentence)
         self.status, self.sentence, self.headers = status, sentence, tuple(headers)
+        self.what = ""
+        """The method and path, for the log."""
 
 
 def retry_after(seconds: int = 1) -> tuple[tuple[bytes, bytes]]:

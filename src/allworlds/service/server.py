@@ -11,26 +11,23 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
-import logging
 import os
 import signal
 import socket
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import uvicorn
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
-
 from allworlds.foundation.errors import AllWorldsError, InvalidParameter
 from allworlds.service.app import LOG, App
-from allworlds.service.journal import Journal, MemoryJournal
+from allworlds.service.journal import Journal
 from allworlds.service.keys import REFRESH, KeyRing
+from allworlds.service.memory import MemoryJournal
+from allworlds.service.protocol import Connection
 from allworlds.service.schema import open_journal
 from allworlds.service.security import Limits, allowed_hosts, is_loopback
 
@@ -38,6 +35,8 @@ PATIENCE = 3.0
 """Seconds after which it says that it compiles."""
 GRACE = 10
 """Seconds for requests in flight when it stops."""
+BACKLOG = 2048
+"""Connections that wait until they are taken."""
 EXAMPLE = {"name": "warm-up", "arms": ["a", "b", "c"], "graph": {"cliques": [["a", "b"], ["c"]]}}
 LEARNERS = ("tsallis-shannon", "exp3", "exp3-ix")
 """Those whose kernels are compiled before the service is ready."""
@@ -82,15 +81,9 @@ class Service:
         hosts = allowed_hosts(settings.host, settings.allow_hosts)
         self.app = App(hosts, keys, settings.limits, log_all=settings.log_requests)
         self.needs_key = keys.required
-        limits = settings.limits
-        config = uvicorn.Config(
-            self.app, http=_guarded(limits), ws="none", lifespan="off", log_config=None, access_log=False,
-            proxy_headers=False, server_header=False, timeout_graceful_shutdown=GRACE, timeout_keep_alive=75,
-            limit_concurrency=limits.connections,
-        )  # fmt: skip
-        self._server = _Server(config)
         self._engine: Any = None
         self._stopping = threading.Event()
+        self._stop: Callable[[], object] | None = None
 
     @property
     def url(self) -> str:
@@ -107,14 +100,22 @@ class Service:
 
     def stop(self) -> None:
         """Stop as a signal would, from any thread."""
-        self._server.should_exit = True
+        self._stopping.set()
+        with contextlib.suppress(RuntimeError):  # it has stopped
+            if self._stop is not None:
+                self._stop()
 
     async def _run(self) -> None:
+        loop, stop = asyncio.get_running_loop(), asyncio.Event()
+        self._stop = partial(loop.call_soon_threadsafe, stop.set)
+        if self._stopping.is_set():
+            stop.set()
         starter = threading.Thread(target=self._start_engine, name="starter", daemon=True)
         starter.start()
         reader = asyncio.create_task(self._read_keys())
         try:
-            await self._server.serve(sockets=[self._socket])
+            with _signals(stop.set):
+                await self._accept(stop)
         finally:
             self._stopping.set()
             reader.cancel()
@@ -123,6 +124,21 @@ class Service:
             if self._engine is not None or not starter.is_alive():
                 self.journal.close()
             LOG.info("stopped")
+
+    async def _accept(self, stop: asyncio.Event) -> None:
+        """Take connections until it is told to stop; then answer what is in flight, and close them."""
+        open_now: set[Connection] = set()
+        loop = asyncio.get_running_loop()
+        server = await loop.create_server(partial(Connection, self.app, open_now), sock=self._socket, backlog=BACKLOG)
+        await stop.wait()
+        server.close()
+        for connection in list(open_now):
+            connection.shut_down()
+        patience = loop.time() + GRACE
+        while open_now and loop.time() < patience:
+            await asyncio.sleep(0.02)
+        for connection in list(open_now):
+            connection.transport.abort()
 
     def _start_engine(self) -> None:
         """Load, compile, replay; then the application may decide."""
@@ -216,7 +232,7 @@ def _bind(host: str, port: int) -> socket.socket:
         if os.name == "posix":
             made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         made.bind(address)
-        made.listen(2048)
+        made.listen(BACKLOG)
     except OSError as error:
         made.close()
         raise InvalidParameter(
@@ -234,106 +250,23 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     return factory
 
 
-class _Server(uvicorn.Server):
-    """A server that ends with exit code 0 after a signal; uvicorn's raises the signal again."""
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-        handlers = {name: signal.signal(name, self.handle_exit) for name in (signal.SIGINT, signal.SIGTERM)}
+@contextlib.contextmanager
+def _signals(stop: Callable[[], object]) -> Iterator[None]:
+    """Stop on SIGTERM and Ctrl-C, where signals arrive at all."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    loop = asyncio.get_running_loop()
+    before = {name: signal.getsignal(name) for name in (signal.SIGINT, signal.SIGTERM)}
+    for name in before:
         try:
-            yield
-        finally:
-            for name, handler in handlers.items():
-                signal.signal(name, handler)
-
-
-def _guarded(limits: Limits) -> type[asyncio.Protocol]:
-    """uvicorn's protocol, with limits on the size of a request's head and the time it takes to arrive."""
-
-    too_large = f"the headers have more than {limits.head_bytes:,} bytes; send less"
-
-    class Guarded(HttpToolsProtocol):  # type: ignore[misc,unused-ignore]
-        _in_head = False
-        _head_size = 0
-        _arrived = 0
-        _timer: asyncio.TimerHandle | None = None
-
-        def connection_made(self, transport: Any) -> None:
-            super().connection_made(transport)
-            self._timer = self.loop.call_later(limits.head_seconds, self._too_slow)
-
-        def connection_lost(self, exc: Exception | None) -> None:
-            self._disarm()
-            super().connection_lost(exc)
-
-        def on_message_begin(self) -> None:
-            self._in_head, self._head_size = True, 0
-            super().on_message_begin()
-
-        def on_headers_complete(self) -> None:
-            self._in_head = False
-            if self._arrived > limits.head_bytes:  # a large piece: is it the head that is large?
-                size = len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
-                if size > limits.head_bytes:
-                    self._refuse(431, too_large)
-                    raise ValueError(too_large)  # ends the parser
-            super().on_headers_complete()
-
-        def data_received(self, data: bytes) -> None:
-            self._arrived = len(data)
-            super().data_received(data)
-            if not self._in_head:
-                self._disarm()
-                return
-            self._head_size += len(data)
-            if self._head_size > limits.head_bytes:
-                self._refuse(431, too_large)
-            elif self._timer is None:
-                self._timer = self.loop.call_later(limits.head_seconds, self._too_slow)
-
-        def _disarm(self) -> None:
-            if self._timer is not None:
-                self._timer.cancel()
-                self._timer = None
-
-        def _too_slow(self) -> None:
-            self._timer = None
-            self._refuse(408, f"no request arrived within {limits.head_seconds:g} s")
-
-        def send_400_response(self, msg: str) -> None:
-            self._refuse(400, "the request is not HTTP")
-
-        def _refuse(self, status: int, sentence: str) -> None:
-            if self.transport.is_closing():
-                return
-            body = json.dumps({"error": sentence, "status": status}).encode()
-            head = f"HTTP/1.1 {status} Refused\r\ncontent-type: application/json\r\nconnection: close\r\n"
-            self.transport.write(head.encode() + b"content-length: %d\r\n\r\n" % len(body) + body)
-            self.transport.close()
-
-    return Guarded
-
-
-class JsonLines(logging.Formatter):
-    """Log lines for machines."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        """One JSON object."""
-        line = {"time": record.created, "level": record.levelname.lower(), "message": record.getMessage()}
-        if record.exc_info:
-            line["traceback"] = self.formatException(record.exc_info)
-        return json.dumps(line)
-
-
-def set_up_logs(as_json: bool) -> None:
-    """Send the service's log to stderr; keys, secrets and bodies are never in it."""
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(JsonLines() if as_json else logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
-    for name, level in (("allworlds.service", logging.INFO), ("uvicorn.error", logging.ERROR)):
-        logger = logging.getLogger(name)
-        logger.handlers, logger.propagate = [handler], False
-        logger.setLevel(level)
-    logging.getLogger("uvicorn.access").propagate = False  # App logs requests, if that is wanted
+            loop.add_signal_handler(name, stop)
+        except NotImplementedError:  # Windows
+            signal.signal(name, lambda *_: loop.call_soon_threadsafe(stop))
+    try:
+        yield
+    finally:
+        for name, handler in before.items():
+            with contextlib.suppress(NotImplementedError):
+                loop.remove_signal_handler(name)
+            signal.signal(name, handler)

@@ -100,9 +100,15 @@ class Transaction:
     def _read(self, keys: Any) -> None:
         """Read decisions that are not known yet, many at once."""
         wanted: dict[str, set[str]] = {}
-        for name, id in keys:
-            if (name, id) not in self.rows and is_text(id):
-                wanted.setdefault(name, set()).add(id)
+        for key in keys:
+            if key not in self.rows and is_text(key[1]):
+                name, id = key
+                live = self.lives.get(name)
+                row = None if live is None else live.recent.get(id)
+                if row is None:
+                    wanted.setdefault(name, set()).add(id)
+                else:
+                    self.rows[key] = row
         for name, ids in wanted.items():
             for id, row in self.journal.decisions(name, ids).items():
                 self.rows[name, id] = row
@@ -130,6 +136,7 @@ class Transaction:
         event = EventRow(live.name, live.seq + 1, kind, self.now, row.id, losses, held_back, body)
         live.seq += 1
         live.open -= 1
+        live.recent.pop(row.id, None)
         self.events.setdefault(live.name, []).append(event)
         self.rows[row[:2]] = row._replace(status=ENDS[kind], seq=event.seq)
 
