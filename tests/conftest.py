@@ -6,7 +6,9 @@ test asks for it by the marker ``compiled``; ``--slow`` runs all of their tests 
 
 from __future__ import annotations
 
+import functools
 import signal
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -46,14 +48,22 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if config.DISABLE_JIT:
         return
     for item in items:
-        rivals = _rivals(item)
-        of_file = item.path.parent.name == "learners" and item.path.stem.removeprefix("test_") in rivals
+        of_file = item.path.parent.name == "learners" and item.path.stem.removeprefix("test_") in _files() - CORE
         params = getattr(item, "callspec", None)
         named = item.path.name in BY_LEARNER and params is not None
-        of_learner = named and any(str(value).replace("-", "_") in rivals for value in params.params.values())
+        of_learner = named and any(value in _rivals() for value in params.params.values() if isinstance(value, str))
         if of_learner or (of_file and item.get_closest_marker("compiled") is None):
             item.add_marker(pytest.mark.slow)
 
 
-def _rivals(item: pytest.Item) -> set[str]:
-    return {file.stem for file in (item.config.rootpath / "src/allworlds/learners").glob("*.py")} - CORE
+@functools.cache
+def _files() -> set[str]:
+    return {file.stem for file in (Path(__file__).parents[1] / "src/allworlds/learners").glob("*.py")}
+
+
+@functools.cache
+def _rivals() -> set[str]:
+    """The names of the learners whose files are not tested compiled; a file may hold several."""
+    from allworlds.learners.by_name import LEARNERS
+
+    return {name for name, recipe in LEARNERS.items() if recipe.kind.__module__.rpartition(".")[2] not in CORE}

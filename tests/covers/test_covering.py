@@ -124,6 +124,7 @@ def test_disjoint_cliques_are_read_off_wherever_they_come_from():
     assert verifiers.is_clique_cover(graph.adjacency(), cover.cliques)
 
 
+@pytest.mark.compiled
 def test_equal_graphs_get_equal_covers():
     graph = graphs.erdos_renyi(50, 0.3, seed=1)
     assert clique_cover(graph) == clique_cover(FeedbackGraph.from_adjacency(graph.adjacency()))

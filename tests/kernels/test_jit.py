@@ -16,6 +16,8 @@ import pytest
 import allworlds
 from allworlds.kernels import jit
 
+pytestmark = pytest.mark.compiled  # its processes are the same in both jobs
+
 PYPROJECT = Path(__file__).resolve().parents[2] / "pyproject.toml"
 
 # A kernel of ftrl/solve.py that calls a kernel of ftrl/within_clique.py: one clique of two arms, the second 10
