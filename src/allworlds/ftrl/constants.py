@@ -175,9 +175,9 @@ class Constants:
     def practical(cls, cover: CliqueCover) -> Constants:
         """The default, covered by Theorem C of ``docs/default_proof.md``.
 
-        Each clique has the rate that its own size asks for. Estimates take off a baseline, three quarters of the mean
+        Each clique has the rate that its own size asks for. Estimates take off a baseline, 85 % of the mean
         loss over the last twentieth of the rounds: a clique that is not drawn gains on those that are. The barrier
-        follows the baseline, and what would put a clique further behind than 8 % of the rounds so far plus four times
+        follows the baseline, and what would put a clique further behind than 4 % of the rounds so far plus six times
         their root is held back.
         With one clique there is nothing to explore, and what is left are exponential weights.
         """
@@ -205,10 +205,10 @@ class Constants:
             head_start=300.0,
             rate_factor=tuple(np.sqrt(reach).tolist()),
             memory=20.0,
-            baseline_share=0.75,
+            baseline_share=0.85,
             barrier_slope=slope,
-            deficit_limit=0.08,
-            deficit_root=4.0,
+            deficit_limit=0.04,
+            deficit_root=6.0,
             label="practical",
         )
 
