@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 PRACTICAL = Path(__file__).resolve().parents[2] / "docs" / "practical.md"
@@ -21,3 +22,9 @@ def write_between_marks(page: Path, name: str, text: str) -> None:
         raise ValueError(f"'{page}' has no place for the tables; mark it with {begin} and {end}")
     before, after = old[: old.index(begin)], old[old.index(end) :]
     page.write_text(f"{before}{begin}\n\n{text.rstrip()}\n\n{after}", encoding="utf-8")
+
+
+def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table of Markdown; the first column is text, the others are numbers."""
+    lines = [head, ["---", *["--:"] * (len(head) - 1)], *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -115,7 +115,7 @@ def test_what_does_not_fit_together_is_refused_before_the_first_round(tmp_path, 
     assert sentence in str(refused.value)
 
 
-WITH_ALL_LEARNERS = ("all-worlds", "changing-graphs", "directed")
+WITH_ALL_LEARNERS = ("all-worlds", "changing-graphs", "directed", "hostile-worlds")
 """To compile their learners takes minutes."""
 
 

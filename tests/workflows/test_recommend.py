@@ -15,6 +15,7 @@ from allworlds.foundation.errors import InvalidGraph, InvalidParameter
 from allworlds.learners.base import accepts_graph
 from allworlds.learners.by_name import LEARNERS
 from allworlds.workflows.comparison import (
+    ADVICE,
     EXPERIMENTS,
     HELD_BACK,
     read_results,
@@ -24,7 +25,7 @@ from allworlds.workflows.comparison import (
     write_results,
 )
 from allworlds.workflows.experiments import make_plan
-from allworlds.workflows.recommend import rank, recommend, similar_rows
+from allworlds.workflows.recommend import has_bound, rank, recommend, similar_rows
 
 ROWS = stored_results()
 
@@ -97,6 +98,43 @@ def test_the_choice_follows_the_stored_numbers():
     (first, second, *_), _ = rank(rows, usable, "stochastic")
     worse = [replace(row, regret=50 * row.regret) if row.learner == first.learner else row for row in rows]
     assert rank(with_ratios(worse), usable, "stochastic")[0][0].learner == second.learner
+
+
+def test_only_learners_measured_in_every_cell_are_compared_and_only_in_experiments_with_the_whole_field():
+    facts = recommend(aw.make_graph("disjoint-cliques:5x5")).facts  # corruption-slopes has this graph, and few learners
+    rows = similar_rows(ROWS, facts, None, "corrupted")
+    assert {row.experiment for row in rows} <= set(ADVICE)
+    assert "corruption-slopes" not in {row.experiment for row in rows}
+    usable = sorted({row.learner for row in rows} & set(LEARNERS))
+    first, *_ = rank(rows, usable, "corrupted")[0]
+    gone = next(row for row in rows if row.learner == first.learner)
+    fewer = [row for row in rows if row is not gone]
+    assert first.learner not in {one.learner for one in rank(fewer, usable, "corrupted")[0]}
+
+
+def test_of_two_measurements_of_a_graph_in_a_world_the_one_with_more_seeds_counts():
+    facts = recommend(aw.make_graph("bandit:8")).facts
+    more = [
+        replace(row, experiment="hostile-worlds", seeds=10, regret=2 * row.regret)
+        for row in ROWS
+        if (row.experiment, row.graph, row.regime) == ("all-worlds", "bandit:8", "corrupted")
+    ]
+    without = [row for row in ROWS if row.experiment != "hostile-worlds"]
+    found = [row for row in similar_rows([*without, *more], facts, None, "corrupted") if row.graph == "bandit:8"]
+    assert found == more
+
+
+def test_a_learner_without_a_bound_is_advised_with_a_word_on_it_and_one_that_has_a_bound_is_named():
+    advice = recommend(aw.make_graph("mycielski-complement:6"))
+    assert (advice.learner, has_bound(advice.learner, None)) == ("tsallis-shannon-all", False)
+    proved = next(one for one in advice.candidates if has_bound(one.learner, None))
+    assert proved.learner == "tsallis-shannon"
+    said = f"who wants a bound for such losses takes tsallis-shannon, at most {proved.worst:.2f} times the best"
+    assert "Its bound: none claimed" in advice.sentences[3]
+    assert said in advice.sentences[3]
+    assert "who wants a bound" not in recommend(aw.make_graph("directed-cycle:9")).sentences[3]
+    assert not has_bound("thompson-n", "stochastic", "directed")  # proved on undirected graphs
+    assert "none of those measured has a bound" in recommend(aw.make_graph("loopless-clique:8")).sentences[3]
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ from allworlds.theory import practical_adversarial_bound
 from allworlds.theory.limits import adversarial_lower_bound
 from allworlds.workflows import plain_data
 from allworlds.workflows.comparison import (
-    HELD_BACK,
+    ADVICE,
     REGIMES,
     Result,
     interval,
@@ -112,15 +112,25 @@ class Recommendation:
         first = self.candidates[0]
         field = "the best of these" if self.regime is None else "the best learner"
         told = "told nothing of the losses" if self.regime is None else f"told that they are {self.regime}"
-        text = (
-            f"Use {first.learner}, {told}: on the most similar graphs measured ({', '.join(self.similar)}) its regret "
-            f"is at most {first.worst:.2f} times that of {field} in every world"
-        )
-        if len(self.candidates) > 1:
+        text = f"Use {first.learner}, {told}: on the most similar graphs measured ({', '.join(self.similar)}) "
+        if len(self.candidates) == 1:
+            text += "no other was measured in every world"
+        else:
+            text += f"its regret is at most {first.worst:.2f} times that of {field} in every world"
             second = self.candidates[1]
             lock = f", with up to {second.above:.0%} of its runs above 0.1 T" if second.above > first.above else ""
             text += f", and next comes {second.learner} with {second.worst:.2f}{lock}"
         return f"{text}."
+
+    def _safer(self) -> str:
+        """Which learner to take instead for the sake of a proof; empty where the recommended one has its own."""
+        covered = [one for one in self.candidates if has_bound(one.learner, self.regime, self.facts.kind)]
+        if self.candidates[0] in covered:
+            return ""
+        if not covered:
+            return "; none of those measured has a bound for such losses"
+        first = covered[0]
+        return f"; who wants a bound for such losses takes {first.learner}, at most {first.worst:.2f} times the best"
 
     def _cost(self) -> str:
         ratios = [row.ratio for row in self.measured if row.ratio is not None]
@@ -132,8 +142,8 @@ class Recommendation:
         runs = "no run lost more than 0.1 T" if share == 0.0 else f"up to {share:.0%} of its runs lost more than 0.1 T"
         speed = max(row.microseconds for row in self.measured)
         return (
-            f"Its bound: {self.bound}{proved}. Measured there: {between}, a regret of {lowest:,.0f} to {highest:,.0f} "
-            f"in {' or '.join(f'{t:,}' for t in horizons)} rounds, where {runs}, and up to {speed:.1f} "
+            f"Its bound: {self.bound}{proved}{self._safer()}. Measured there: {between}, a regret of {lowest:,.0f} to "
+            f"{highest:,.0f} in {' or '.join(f'{t:,}' for t in horizons)} rounds, where {runs}, and up to {speed:.1f} "
             f"microseconds a round."
         )
 
@@ -161,8 +171,7 @@ def recommend(
         raise InvalidGraph(f"no arm sees arm {graph.observability.arms[0]}; expected that some arm sees each arm")
     facts = graph_facts(graph)
     usable = tuple(name for name, one in LEARNERS.items() if one.rival and accepts_graph(one.kind, graph))
-    table = [row for row in stored_results() if row.experiment != HELD_BACK]
-    rows = similar_rows(table, facts, horizon, regime)
+    rows = similar_rows(stored_results(), facts, horizon, regime)
     candidates, compared = rank(rows, usable, regime)
     if not candidates:
         raise InvalidParameter(
@@ -186,35 +195,48 @@ def recommend(
     )
 
 
+def has_bound(learner: str, regime: str | None, kind: str = "undirected") -> bool:
+    """Whether a bound is proved for the learner as it is written here, on such graphs and for losses of the regime.
+
+    >>> has_bound("tsallis-shannon", None), has_bound("tsallis-shannon-all", None), has_bound("ucb-n", "corrupted")
+    (True, False, False)
+    """
+    recipe = LEARNERS[learner]
+    words = ["none claimed", "none proved", *([] if kind == "undirected" else ["undirected"])]
+    return recipe.world in ("any", regime) and not any(word in recipe.bound for word in words)
+
+
 def similar_rows(
     table: Sequence[Result], facts: GraphFacts, horizon: int | None = None, regime: str | None = None
 ) -> list[Result]:
     """The rows of the measured graphs most like this one, in the worlds of the regime and at one horizon."""
-    alike = [row for row in table if (row.kind, row.observability) == (facts.kind, facts.observability)]
+    alike = [
+        row
+        for row in table
+        if row.experiment in ADVICE and (row.kind, row.observability) == (facts.kind, facts.observability)
+    ]
     distances = {row.graph: _distance(row, facts) for row in alike}
     nearest = sorted(distances, key=lambda graph: distances[graph])[:SIMILAR]
     kept = [row for row in alike if row.graph in nearest and row.regime is not None and regime in (None, row.regime)]
-    best: dict[tuple[str, str, str], int] = {}
+    best: dict[tuple[str, str], tuple[float, int, str]] = {}  # of a graph and a world: the nearest horizon, most seeds
     for row in kept:
-        key = row.experiment, row.graph, row.world
-        if key not in best or _off(row.horizon, horizon) < _off(best[key], horizon):
-            best[key] = row.horizon
-    return sorted(
-        (row for row in kept if best[row.experiment, row.graph, row.world] == row.horizon),
-        key=lambda row: nearest.index(row.graph),
-    )
+        cell = _off(row.horizon, horizon), -row.seeds, row.experiment
+        best[row.graph, row.world] = min(cell, best.get((row.graph, row.world), cell))
+    found = [row for row in kept if best[row.graph, row.world][2] == row.experiment]
+    found = [row for row in found if best[row.graph, row.world][0] == _off(row.horizon, horizon)]
+    return sorted(found, key=lambda row: nearest.index(row.graph))
 
 
 def rank(rows: Sequence[Result], usable: Sequence[str], regime: str | None) -> tuple[list[Candidate], list[Result]]:
-    """The candidates measured wherever the most of them were, the best first; and the rows with ratios among them."""
+    """The candidates measured in every cell of the rows, the best first; and the rows with ratios among them."""
     names = [name for name in usable if regime is not None or LEARNERS[name].world == "any"]
     compared = with_ratios([row for row in rows if row.learner in names], names)
-    graphs = {row.graph for row in compared}
+    cells = {row.cell for row in compared}
     found = []
     for name in names:
         mine = [row for row in compared if row.learner == name]
         ratios = [row.ratio for row in mine if row.ratio is not None]
-        if {row.graph for row in mine} != graphs or not ratios:
+        if {row.cell for row in mine} != cells or not ratios:
             continue
         mean = math.exp(sum(math.log(max(ratio, 1e-9)) for ratio in ratios) / len(ratios))
         found.append(Candidate(name, max(ratios), mean, max(row.above for row in mine)))
