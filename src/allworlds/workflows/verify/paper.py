@@ -118,7 +118,7 @@ def _figure_1(instances: Instances) -> Iterator[Check]:
     lowest = float(theory.smallest_hessian_eigenvalue(x1, x2, 0.25).min())
     yield Check("convex at alpha 0.25", "fig:3d", 0.0, lowest, scale=1.0)
     for x in instances.rng(22).uniform(0.01, 1.0, size=(10, 2)):
-        drawn = float(theory.smallest_hessian_eigenvalue(*x, 0.25))
+        drawn = float(theory.smallest_hessian_eigenvalue(x[0], x[1], 0.25))
         dense = float(np.linalg.eigvalsh(shifted_shannon(0.25).hessian(x))[0])
         yield Check("the figure's eigenvalue is the Hessian's", "fig:3d", abs(drawn - dense), 1e-9 * (1.0 + abs(dense)))
 
