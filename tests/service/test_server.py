@@ -5,6 +5,7 @@ from __future__ import annotations
 import concurrent.futures
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -309,7 +310,4 @@ def test_old_and_odd_requests_are_answered_and_the_connection_is_closed(impatien
 def test_what_comes_after_a_wrong_request_in_one_packet_is_not_answered(impatient):
     good = POST + b"Content-Length: 10\r\n\r\n" + b'{"id":"1"}'
     said = talk(impatient, good + b"nonsense\r\n\r\n" + good)
-    assert [line for line in said.split(b"\r\n") if line.startswith(b"HTTP/1.1")] == [
-        b"HTTP/1.1 200 OK",
-        b"HTTP/1.1 400 Bad Request",
-    ]
+    assert re.findall(rb"HTTP/1.1 (\d+) ", said) == [b"200", b"400"]
