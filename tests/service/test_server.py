@@ -193,7 +193,7 @@ def test_keys_are_made_and_revoked_beside_a_serving_process_and_revocation_is_qu
 def test_keys_of_a_database_that_is_not_there_are_a_sentence_and_make_none(tmp_path, verb):
     answer = run("keys", *verb, "--database", f"sqlite:///{tmp_path / 'mistyped.db'}")
     assert answer.returncode == 2
-    assert "there is no database" in answer.stderr
+    assert "which is not there; expected a file of allworlds" in answer.stderr
     assert "keys make --new" in answer.stderr
     assert list(tmp_path.iterdir()) == []
     assert run("keys", *verb, "--database", "memory:").returncode == 2
