@@ -213,6 +213,18 @@ def test_a_log_that_cannot_be_is_refused(log, sentence):
         aw.Agent(aw.graphs.disjoint_cliques(1, 2), log=log)
 
 
+def test_the_log_of_another_agent_is_refused_and_its_file_is_not(tmp_path):
+    graph = aw.graphs.disjoint_cliques(1, 2)
+    first = aw.Agent(graph, seed=1, log=tmp_path / "log.jsonl")
+    with pytest.raises(aw.errors.InvalidParameter, match="log is the log of another agent"):
+        aw.Agent(graph, seed=2, log=first.log)
+    second = aw.Agent(graph, seed=2, log=tmp_path / "log.jsonl")
+    for agent in (first, second):
+        play(agent, 2)
+        agent.log.flush()
+    assert len(aw.load_log(tmp_path / "log.jsonl")) == 4
+
+
 def test_files_that_are_no_logs_are_refused(tmp_path):
     with pytest.raises(aw.errors.InvalidParameter, match="there is no log"):
         aw.load_log(tmp_path / "log.parquet")

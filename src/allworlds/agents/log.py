@@ -91,6 +91,11 @@ class DecisionLog:
         with contextlib.suppress(Exception):  # the program may be ending; there is nobody to tell
             self.flush()
 
+    @property
+    def in_use(self) -> bool:
+        """Whether an agent writes to it: what waits is told apart by the ids of its decisions."""
+        return bool(self._blocks)
+
     def start(self, learner: Learner, allowed: ValueRange) -> None:
         """Say whose decisions are logged from now on; rows that wait keep what was said before."""
         with self._lock:
@@ -193,6 +198,10 @@ LogTarget = str | os.PathLike[str] | Callable[[LogRow], object] | DecisionLog
 def open_log(target: LogTarget, learner: Learner, allowed: ValueRange) -> DecisionLog:
     """The log of an agent."""
     log = target if isinstance(target, DecisionLog) else DecisionLog(target)
+    if log.in_use:
+        raise InvalidParameter(
+            "log is the log of another agent; expected one of its own; several agents may be given the same file name"
+        )
     log.start(learner, allowed)
     return log
 

@@ -86,9 +86,9 @@ class Sight:
         """For each choice, the probability of seeing each arm that it shows, one list after the other."""
         groups = self.where[arms]
         if self._is_partition:
-            own = np.minimum((vectors @ self._groups)[np.arange(arms.size), groups], 1.0)
+            own: NDArray[np.float64] = np.minimum((vectors @ self._groups)[np.arange(arms.size), groups], 1.0)
             return np.repeat(own, self.sizes[groups])
-        seen = np.minimum((vectors @ self._groups) @ self._shows, 1.0)
+        seen: NDArray[np.float64] = np.minimum((vectors @ self._groups) @ self._shows, 1.0)
         return seen[np.repeat(np.arange(arms.size), self.sizes[groups]), self.observed(arms)]
 
 
@@ -100,7 +100,7 @@ class Block:
 
     def __init__(self, era: Era) -> None:
         self.era = era
-        self.vectors = np.empty((16, era.learner.n_arms))
+        self.vectors = np.empty((1, era.learner.n_arms))
         self.older: list[tuple[Decision, int, float, NDArray[np.float64] | None]] = []
         self.clear_rows()
 

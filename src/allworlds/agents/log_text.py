@@ -70,7 +70,8 @@ def as_lines(columns: Mapping[str, tuple[int, Any]]) -> bytes | None:
     >>> as_lines({"a": (DOUBLE, np.array([0.1, np.nan])), "b": (WHOLE, np.array([12.0, -3.0]))})
     b'{"a": 0.1, "b": 12}\\n{"a": null, "b": -3}\\n'
     """
-    flats, starts, missing, words, end = [], [], [], [], 0
+    flats, starts, missing, end = [], [], [], 0
+    words: list[str] = []
     for kind, values in columns.values():
         if kind == WORD:
             flat = values.codes + float(len(words))
