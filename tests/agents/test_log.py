@@ -119,6 +119,45 @@ def test_what_was_flushed_can_be_read_after_a_kill(tmp_path, suffix):
     assert set(table["status"][:told]) == {"observed"}
 
 
+ENDS = """
+import sys
+import allworlds as aw
+agent = aw.Agent(aw.graphs.disjoint_cliques(2, 2), seed=1, log=sys.argv[1])
+for _ in range(7):
+    decision = agent.choose()
+    agent.observe(decision, [0.5] * len(decision.observes))
+print("made", flush=True)
+if sys.argv[2] == "interrupt":
+    sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize(("suffix", "end"), [(".parquet", "interrupt"), (".jsonl", "interrupt"), (".jsonl", "run out")])
+def test_what_waits_is_written_when_the_program_ends_also_by_ctrl_c(tmp_path, suffix, end):
+    path = tmp_path / f"log{suffix}"
+    child = subprocess.Popen(
+        [sys.executable, "-c", ENDS, str(path), end],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=os.environ | {"NUMBA_DISABLE_JIT": "1"},
+        text=True,
+    )
+    assert child.stdout.readline() == "made\n"
+    if end == "interrupt":
+        child.send_signal(signal.SIGINT)
+    error = child.communicate(timeout=120)[1]
+    assert ("KeyboardInterrupt" in error) == (end == "interrupt")
+    assert aw.load_log(path)["status"].tolist() == ["observed"] * 7
+
+
+def test_a_saved_agent_has_learnt_nothing_that_is_not_in_the_log(tmp_path):
+    agent = aw.Agent(aw.graphs.disjoint_cliques(2, 2), seed=1, log=tmp_path / "log.parquet")
+    play(agent, 3)
+    agent.save(tmp_path / "agent.json")
+    assert len(aw.load_log(tmp_path / "log.parquet")) == 3
+
+
 def test_a_line_that_was_cut_short_is_left_out_and_ended_by_the_next_writer(tmp_path):
     path = tmp_path / "log.jsonl"
     agent = aw.Agent(aw.graphs.disjoint_cliques(2, 2), seed=1, log=path)

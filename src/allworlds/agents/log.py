@@ -2,8 +2,9 @@
 
 Rows wait in memory and are written in blocks, so that logging costs less than deciding. A block is written when it is
 full (:data:`BLOCK_ROWS`), with the first event that is :data:`FLUSH_SECONDS` older than the last writing, when the
-program ends, and with :meth:`DecisionLog.flush`. What was written can be read after a kill or a power cut; see
-:mod:`allworlds.agents.log_files` for how. What was not is lost: at most the events of the last few seconds.
+agent is saved, when the program ends, also by Ctrl-C, and with :meth:`DecisionLog.flush`. What was written can be read
+after a kill or a power cut; see :mod:`allworlds.agents.log_files` for how. What was not is lost: at most the events of
+the last few seconds.
 
 A decision whose outcome comes before its block is written is one row. Otherwise there are two, of the same
 ``decision_id``, and :func:`~allworlds.agents.log_files.load_log` joins them. When arms come or go, what follows gets a
@@ -141,11 +142,12 @@ class DecisionLog:
         """After an event: hand it on, or write if it is time to."""
         full = len(self._block) >= self._block_rows
         if full or self._call is not None or time.monotonic() - self._written >= self.flush_seconds:
-            self._try_to_write()
+            self.try_to_flush()
             if full and len(self._block):  # it could not be written
                 self._next_block(self._block.era)
 
-    def _try_to_write(self) -> None:
+    def try_to_flush(self) -> None:
+        """Write all rows that wait in memory, or warn that it cannot be done; they wait on then."""
         try:
             self.flush()
         except Exception as error:  # whatever a user's function raises, too
