@@ -167,7 +167,10 @@ WRONG = [
     ({"log": pandas.DataFrame({"action": [0], "pscore": [0.5]})}, "the log has no column 'loss'"),
     ({"log": pandas.DataFrame({"action": [], "pscore": [], "loss": []})}, "the log has no decisions"),
     ({"log": pandas.DataFrame({"action": [0], "pscore": [0.5], "loss": [3.0]})}, "a loss in the log is 3.0"),
-    ({"log": pandas.DataFrame({"action": [0], "pscore": [0.0], "loss": [1.0]})}, "a probability in the log is 0.0"),
+    (
+        {"log": pandas.DataFrame({"action": [0], "pscore": [0.0], "loss": [1.0]})},
+        "is 0.0; expected a number above 0 and at most 1",
+    ),
     ({"log": pandas.DataFrame({"action": [0], "pscore": [np.nan], "loss": [1.0]})}, "the log has no probabilities"),
     ({"log": pandas.DataFrame({"action": [0], "pscore": [0.5], "loss": [np.nan]})}, "no decision with an outcome"),
     ({"log": pandas.DataFrame({"action": [-1], "pscore": [0.5], "loss": [1.0]})}, "an action in the log is -1"),

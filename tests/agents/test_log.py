@@ -119,6 +119,45 @@ def test_what_was_flushed_can_be_read_after_a_kill(tmp_path, suffix):
     assert set(table["status"][:told]) == {"observed"}
 
 
+ENDS = """
+import sys
+import allworlds as aw
+agent = aw.Agent(aw.graphs.disjoint_cliques(2, 2), seed=1, log=sys.argv[1])
+for _ in range(7):
+    decision = agent.choose()
+    agent.observe(decision, [0.5] * len(decision.observes))
+print("made", flush=True)
+if sys.argv[2] == "interrupt":
+    sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize(("suffix", "end"), [(".parquet", "interrupt"), (".jsonl", "interrupt"), (".jsonl", "run out")])
+def test_what_waits_is_written_when_the_program_ends_also_by_ctrl_c(tmp_path, suffix, end):
+    path = tmp_path / f"log{suffix}"
+    child = subprocess.Popen(
+        [sys.executable, "-c", ENDS, str(path), end],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=os.environ | {"NUMBA_DISABLE_JIT": "1"},
+        text=True,
+    )
+    assert child.stdout.readline() == "made\n"
+    if end == "interrupt":
+        child.send_signal(signal.SIGINT)
+    error = child.communicate(timeout=120)[1]
+    assert ("KeyboardInterrupt" in error) == (end == "interrupt")
+    assert aw.load_log(path)["status"].tolist() == ["observed"] * 7
+
+
+def test_a_saved_agent_has_learnt_nothing_that_is_not_in_the_log(tmp_path):
+    agent = aw.Agent(aw.graphs.disjoint_cliques(2, 2), seed=1, log=tmp_path / "log.parquet")
+    play(agent, 3)
+    agent.save(tmp_path / "agent.json")
+    assert len(aw.load_log(tmp_path / "log.parquet")) == 3
+
+
 def test_a_line_that_was_cut_short_is_left_out_and_ended_by_the_next_writer(tmp_path):
     path = tmp_path / "log.jsonl"
     agent = aw.Agent(aw.graphs.disjoint_cliques(2, 2), seed=1, log=path)
@@ -211,6 +250,18 @@ def test_the_chances_of_thompson_sampling_are_those_of_its_guesses():
 def test_a_log_that_cannot_be_is_refused(log, sentence):
     with pytest.raises(aw.errors.InvalidParameter, match=sentence):
         aw.Agent(aw.graphs.disjoint_cliques(1, 2), log=log)
+
+
+def test_the_log_of_another_agent_is_refused_and_its_file_is_not(tmp_path):
+    graph = aw.graphs.disjoint_cliques(1, 2)
+    first = aw.Agent(graph, seed=1, log=tmp_path / "log.jsonl")
+    with pytest.raises(aw.errors.InvalidParameter, match="log is the log of another agent"):
+        aw.Agent(graph, seed=2, log=first.log)
+    second = aw.Agent(graph, seed=2, log=tmp_path / "log.jsonl")
+    for agent in (first, second):
+        play(agent, 2)
+        agent.log.flush()
+    assert len(aw.load_log(tmp_path / "log.jsonl")) == 4
 
 
 def test_files_that_are_no_logs_are_refused(tmp_path):

@@ -119,10 +119,28 @@ def test_an_agent_that_forgets_survives_saving(tmp_path):
 def test_off_is_the_default_and_a_very_long_half_life_is_nearly_off():
     graph = aw.graphs.disjoint_cliques(3, 2)
     assert aw.TsallisShannon(graph).half_life is None
-    runs = [list(played(aw.TsallisShannon(graph, half_life=life), 60)) for life in (None, 10**9)]
+    constants = aw.Constants.practical(aw.clique_cover(graph))
+    runs = [list(played(aw.TsallisShannon(graph, constants, half_life=life), 60)) for life in (None, 10**9)]
     for (_, one, _), (_, two, _) in zip(*runs, strict=True):
         assert one.arm == two.arm
         assert one.probability == pytest.approx(two.probability, rel=1e-5)
+
+
+def test_by_name_and_by_class_it_has_the_constants_for_moving_worlds_unless_others_are_given():
+    graph = aw.graphs.disjoint_cliques(3, 2)
+    learner = aw.TsallisShannon(graph, half_life=50)
+    assert learner.constants == aw.Constants.forgetting(learner.cover) != aw.Constants.practical(learner.cover)
+    assert aw.make_learner("tsallis-shannon:half_life=50", graph) == learner
+    settled = aw.make_learner("tsallis-shannon:setting=practical,half_life=50", graph)
+    assert settled.constants == aw.Constants.practical(learner.cover)
+    assert aw.make_learner("tsallis-shannon", graph).constants == settled.constants
+
+
+def test_arms_come_and_go_in_a_learner_with_the_constants_of_an_earlier_version():
+    cover = aw.clique_cover(aw.graphs.disjoint_cliques(2, 2))
+    agent = aw.Agent(aw.TsallisShannon(cover, aw.Constants.practical(cover), half_life=50), seed=1)
+    agent.add_arm("new")
+    assert agent.learner.constants == aw.Constants.practical(agent.learner.cover)
 
 
 @pytest.mark.parametrize("wrong", [0, 9, 2.5, True, "100"])

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from allworlds.service import live
 from allworlds.service.calls import Call
 from allworlds.service.engine import Engine
 from allworlds.service.journal import ServiceError
@@ -342,3 +343,33 @@ def test_keys_are_kept(store: Store) -> None:
     assert not ask(engine.revoke_key("k"))
     assert not ask(engine.revoke_key("nobody"))
     assert ask(engine.keys())[0].revoked_at == store.clock.now
+
+
+def test_open_decisions_in_memory_are_few_and_older_ones_are_read(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live, "RECENT", 3)
+    engine = store.start()
+    ask(engine.create(PRICES))
+    answers = [ask(engine.choose("prices", str(k))) for k in range(10)]
+    assert list(engine._lives["prices"].recent) == ["7", "8", "9"]
+    assert [ask(engine.choose("prices", str(k))) for k in range(10)] == answers
+    for answer in answers:
+        ask(engine.observe("prices", answer["id"], outcome(answer)))
+        assert status(engine.void("prices", answer["id"])) == 409
+    assert engine._lives["prices"].recent == {}
+    assert ask(engine.view("prices"))["open"] == 0
+
+
+def test_an_id_that_was_decided_is_answered_also_where_a_new_one_would_be_refused(store: Store) -> None:
+    engine = store.start(max_open=1)
+    ask(engine.create(PRICES))
+    answer = ask(engine.choose("prices", "1"))
+    engine = store.restart(max_open=1)
+    assert status(engine.choose("prices", "2")) == 429
+    assert ask(engine.choose("prices", "1")) == answer
+    assert ask(engine.choose("prices", "1", ["not an arm"])) == answer
+    ask(engine.archive("prices"))
+    assert status(engine.choose("prices", "2")) == 410
+    assert ask(engine.choose_many("prices", [{"id": "1"}, {"id": "2"}]))[0] == answer
+    assert ask(engine.view("prices"))["open"] == 1

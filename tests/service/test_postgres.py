@@ -13,10 +13,12 @@ from pathlib import Path
 import pytest
 
 from allworlds.service import postgres as module
+from allworlds.service.calls import Call
 from allworlds.service.journal import DecisionRow, EventRow, LearnerRow, Position, Unavailable
 from allworlds.service.postgres import PostgresJournal, UnsafeServer
 from cut_wire import wire
 from postgres_server import PostgresServer
+from service_stores import PRICES, Store, ask, bytes_of, replay, status
 
 psycopg = pytest.importorskip("psycopg", reason="needs psycopg; try pip install 'allworlds[postgres]'")
 
@@ -249,6 +251,7 @@ def test_a_swallowed_error_inside_a_transaction_is_not_taken_for_a_commit(journa
         journal.add_decisions([decision("a")])
         with pytest.raises(Unavailable):
             journal.add_events([outcome(1, "a"), outcome(2, "a")])
+            journal.position(NAME)  # what needs no answer is not waited for
     assert journal.decisions(NAME, ["a"]) == {}
 
 
@@ -334,3 +337,60 @@ def test_a_password_is_never_in_a_message() -> None:
     with pytest.raises(Unavailable, match="is the server running") as problem:
         PostgresJournal("postgresql://me:hush@127.0.0.1:1/none")
     assert "hush" not in str(problem.value)
+
+
+@pytest.fixture
+def processes(postgres: PostgresServer) -> Iterator[Store]:
+    """Several processes with an engine each."""
+    url = postgres.new_database()
+    store = Store(lambda clock: PostgresJournal(url, clock=clock))
+    yield store
+    store.stop()
+
+
+def test_a_batch_of_decisions_and_outcomes_is_four_round_trips(
+    processes: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = processes.start()
+    ask(first.create(PRICES))
+    earlier = [ask(first.choose("prices", f"earlier {k}")) for k in range(5)]
+    journal, sent = processes.journals[0], []
+    send = journal._send
+    monkeypatch.setattr(journal, "_send", lambda statement, *more: sent.append(statement) or send(statement, *more))
+    calls = [Call("choose", "prices", {"id": str(k)}) for k in range(5)]
+    calls += [
+        Call("observe", "prices", {"id": answer["id"], "losses": dict.fromkeys(answer["observe"], 0.5)})
+        for answer in earlier
+    ]
+    first._run(calls)
+    assert [call.error for call in calls] == [None] * 10
+    assert [statement.split()[0] for statement in sent] == ["SELECT", "SELECT", "WITH", "COMMIT"]
+    replayed = replay(journal, "prices")
+    assert bytes_of(replayed) == ask(first.snapshot("prices"))
+    assert replayed.seq == 5
+
+
+def test_a_process_that_nobody_asks_follows_the_others(processes: Store) -> None:
+    first, idle = processes.start(), processes.start()
+    ask(first.create(PRICES))
+    ask(idle.view("prices"))
+    answer = ask(first.choose("prices"))
+    ask(first.observe("prices", answer["id"], dict.fromkeys(answer["observe"], 0.5)))
+    assert idle._lives["prices"].seq == 0
+    ask(idle._ask("recount"))  # what it does every second
+    assert idle._lives["prices"].seq == 1
+
+
+def test_a_decision_that_another_process_ended_is_not_taken_for_open(processes: Store) -> None:
+    first, second = processes.start(), processes.start()
+    ask(first.create(PRICES))
+    answer = ask(first.choose("prices", "1"))
+    losses = dict.fromkeys(answer["observe"], 0.5)
+    assert ask(second.choose("prices", "1")) == answer
+    ask(second.observe("prices", "1", losses))
+    assert ask(first.choose("prices", "1")) == answer
+    assert ask(first.decision("prices", "1"))["status"] == "observed"
+    assert status(first.observe("prices", "1", losses)) == 200
+    assert status(first.observe("prices", "1", dict.fromkeys(losses, 0.25))) == 409
+    assert status(first.void("prices", "1")) == 409
+    assert ask(first.snapshot("prices")) == ask(second.snapshot("prices"))

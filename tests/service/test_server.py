@@ -5,6 +5,7 @@ from __future__ import annotations
 import concurrent.futures
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -192,7 +193,7 @@ def test_keys_are_made_and_revoked_beside_a_serving_process_and_revocation_is_qu
 def test_keys_of_a_database_that_is_not_there_are_a_sentence_and_make_none(tmp_path, verb):
     answer = run("keys", *verb, "--database", f"sqlite:///{tmp_path / 'mistyped.db'}")
     assert answer.returncode == 2
-    assert "there is no database" in answer.stderr
+    assert "which is not there; expected a file of allworlds" in answer.stderr
     assert "keys make --new" in answer.stderr
     assert list(tmp_path.iterdir()) == []
     assert run("keys", *verb, "--database", "memory:").returncode == 2
@@ -284,3 +285,29 @@ def test_requests_in_one_packet_are_answered_in_order(impatient):
     said = talk(impatient, b"".join([request % 1, request % 2, last % 3]))
     assert [said.count(b'{"id":"%d"' % number) for number in (1, 2, 3)] == [1, 1, 1]
     assert said.index(b'{"id":"1"') < said.index(b'{"id":"2"') < said.index(b'{"id":"3"')
+
+
+def test_a_client_that_waits_for_a_word_gets_one_before_it_sends_its_body(impatient):
+    said = talk(
+        impatient, POST + b"Expect: 100-continue\r\nConnection: close\r\nContent-Length: 2\r\n\r\n", b"{}", pause=0.1
+    )
+    assert said.startswith(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n")
+    refused = POST.replace(b"127.0.0.1", b"evil.example")
+    assert status_of(talk(impatient, refused + b"Expect: 100-continue\r\nContent-Length: 2\r\n\r\n")) == 421
+
+
+def test_old_and_odd_requests_are_answered_and_the_connection_is_closed(impatient):
+    assert talk(impatient, b"GET /healthz HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n").startswith(b"HTTP/1.1 200 OK")
+    upgrade = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
+    assert talk(impatient, upgrade + b"no HTTP").startswith(b"HTTP/1.1 200 OK")
+    head = talk(impatient, b"HEAD /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
+    assert head.endswith(b"\r\n\r\n")
+    assert b"date: " in head
+    absolute = b"GET http://127.0.0.1/healthz?x=1 HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
+    assert status_of(talk(impatient, absolute)) == 422  # there is no query
+
+
+def test_what_comes_after_a_wrong_request_in_one_packet_is_not_answered(impatient):
+    good = POST + b"Content-Length: 10\r\n\r\n" + b'{"id":"1"}'
+    said = talk(impatient, good + b"nonsense\r\n\r\n" + good)
+    assert re.findall(rb"HTTP/1.1 (\d+) ", said) == [b"200", b"400"]

@@ -386,12 +386,14 @@ class Agent:
             return make_report(self)
 
     def save(self, path: str | Path) -> None:
-        """Write everything to a ``.json`` or ``.npz`` file, whole or not at all.
+        """Write everything to a ``.json`` or ``.npz`` file, whole or not at all, after what waits for the log.
 
         Raise InvalidParameter if the learner's class is not in ``BY_NAME``: the file could not be loaded.
         """
         rule = rule_to_data(self._learner)
         with self._lock:
+            if self._log is not None:
+                self._log.try_to_flush()
             write_file(as_path(path), rule | self._memory())
 
     @classmethod

@@ -2,8 +2,9 @@
 
 Rows wait in memory and are written in blocks, so that logging costs less than deciding. A block is written when it is
 full (:data:`BLOCK_ROWS`), with the first event that is :data:`FLUSH_SECONDS` older than the last writing, when the
-program ends, and with :meth:`DecisionLog.flush`. What was written can be read after a kill or a power cut; see
-:mod:`allworlds.agents.log_files` for how. What was not is lost: at most the events of the last few seconds.
+agent is saved, when the program ends, also by Ctrl-C, and with :meth:`DecisionLog.flush`. What was written can be read
+after a kill or a power cut; see :mod:`allworlds.agents.log_files` for how. What was not is lost: at most the events of
+the last few seconds.
 
 A decision whose outcome comes before its block is written is one row. Otherwise there are two, of the same
 ``decision_id``, and :func:`~allworlds.agents.log_files.load_log` joins them. When arms come or go, what follows gets a
@@ -17,7 +18,6 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import itertools
 import os
 import threading
 import time
@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from allworlds.agents.log_files import LogFile, as_dictionaries, log_file
-from allworlds.agents.log_rows import Era, columns_of, older_columns
+from allworlds.agents.log_rows import OBSERVED, VOID, Block, Era, older_columns
 from allworlds.agents.reports import Decision, ValueRange
 from allworlds.foundation.errors import AllWorldsError, InvalidParameter
 from allworlds.learners import Learner
@@ -45,10 +45,6 @@ FLUSH_SECONDS = 5.0
 """An event that comes later than this after the last writing is written at once, with those that wait."""
 MOST_WAITING = 64 * BLOCK_ROWS
 """Rows that are kept while the log cannot be written; beyond, the oldest are dropped, and a warning says how many."""
-
-VOID = "void"
-OPEN = "open"
-OBSERVED = "observed"
 
 
 class DecisionLog:
@@ -86,8 +82,7 @@ class DecisionLog:
                 f"log is {target!r}; expected a name ending in .parquet or .jsonl, or a function that takes a row"
             )
         self.most_arms, self.flush_seconds = most_arms, flush_seconds
-        self._waiting: dict[int, list[Any]] = {}
-        self._unwritten: list[tuple[int, list[Any]]] = []
+        self._blocks: list[Block] = []
         self._block_rows = BLOCK_ROWS
         self._written = time.monotonic()
         self._lock = threading.RLock()
@@ -97,13 +92,16 @@ class DecisionLog:
         with contextlib.suppress(Exception):  # the program may be ending; there is nobody to tell
             self.flush()
 
+    @property
+    def in_use(self) -> bool:
+        """Whether an agent writes to it: what waits is told apart by the ids of its decisions."""
+        return bool(self._blocks)
+
     def start(self, learner: Learner, allowed: ValueRange) -> None:
         """Say whose decisions are logged from now on; rows that wait keep what was said before."""
         with self._lock:
-            if self._waiting:
-                self._try_to_write()
-            self._era = Era.of(learner, allowed)
             self._block_rows = max(16, min(BLOCK_ROWS, 4_000_000 // max(learner.n_arms, 1)))
+            self._next_block(Era.of(learner, allowed))
 
     def chose(
         self, decision: Decision, arm: int, probabilities: NDArray[np.float64] | None = None, available: Any = None
@@ -112,11 +110,10 @@ class DecisionLog:
 
         ``available`` are the numbers of the arms it was drawn among; None stands for all.
         """
-        if probabilities is None:
-            probabilities = self.distribution()
         with self._lock:
-            row = [decision, arm, time.time(), probabilities, available, OPEN, None, None, self._era]
-            self._waiting[decision.id] = row
+            if probabilities is None:
+                probabilities = self.distribution()
+            self._block.chose(decision, arm, time.time(), probabilities, available)
             self._moved()
 
     def observed(self, decision: Decision, arm: int | None, values: NDArray[np.float64]) -> None:
@@ -124,37 +121,42 @@ class DecisionLog:
 
         ``arm`` is None where the decision is older than the arms.
         """
-        self._ended(decision, arm, OBSERVED, values.copy())
+        with self._lock:
+            self._block.ended(decision, arm, OBSERVED, time.time(), values)
+            self._moved()
 
     def voided(self, decision: Decision, arm: int | None) -> None:
         """Note that a decision was taken back."""
-        self._ended(decision, arm, VOID, None)
-
-    def _ended(self, decision: Decision, arm: int | None, status: str, values: NDArray[np.float64] | None) -> None:
         with self._lock:
-            row = self._waiting.get(decision.id)
-            if row is None:
-                row = [decision, arm, None, None, None, status, None, None, self._era]
-                self._waiting[decision.id] = row
-            row[5], row[6], row[7] = status, time.time(), values
+            self._block.ended(decision, arm, VOID, time.time(), None)
             self._moved()
+
+    def _next_block(self, era: Era) -> None:
+        self._block = Block(era)
+        self._blocks.append(self._block)
+
+    def _n_waiting(self) -> int:
+        return sum(map(len, self._blocks))
 
     def _moved(self) -> None:
         """After an event: hand it on, or write if it is time to."""
-        full = len(self._waiting) >= self._block_rows
+        full = len(self._block) >= self._block_rows
         if full or self._call is not None or time.monotonic() - self._written >= self.flush_seconds:
-            self._try_to_write()
+            self.try_to_flush()
+            if full and len(self._block):  # it could not be written
+                self._next_block(self._block.era)
 
-    def _try_to_write(self) -> None:
+    def try_to_flush(self) -> None:
+        """Write all rows that wait in memory, or warn that it cannot be done; they wait on then."""
         try:
             self.flush()
         except Exception as error:  # whatever a user's function raises, too
-            kept = len(self._unwritten)
-            dropped = max(0, kept - MOST_WAITING)
-            del self._unwritten[:dropped]
+            dropped = 0
+            while self._n_waiting() > MOST_WAITING:
+                dropped += len(self._blocks.pop(0))
             lost = f"; the oldest {dropped:,} were dropped" if dropped else ""
             warnings.warn(
-                f"the log cannot be written: {error}; {kept - dropped:,} rows wait in memory{lost}",
+                f"the log cannot be written: {error}; {self._n_waiting():,} rows wait in memory{lost}",
                 RuntimeWarning,
                 stacklevel=4,
             )
@@ -163,22 +165,29 @@ class DecisionLog:
         """Write all rows that wait in memory; after this they survive a kill."""
         with self._lock:
             self._written = time.monotonic()
-            self._unwritten.extend(self._waiting.items())
-            self._waiting.clear()
-            if not self._unwritten:
-                return
-            kinds = itertools.groupby((row for _, row in self._unwritten), lambda row: (id(row[8]), row[1] is None))
-            for block in [list(rows) for _, rows in kinds]:
-                era = block[0][8]
-                columns = older_columns(block, era) if block[0][1] is None else columns_of(block, era, self.most_arms)
+            while self._n_waiting():
+                block = self._blocks[0]
                 if self._call is not None:
-                    del self._unwritten[: len(block)]  # a function is called once for each event, whatever it raises
-                    for one in as_dictionaries(columns):
+                    made = as_dictionaries(block.columns(self.most_arms)) if block.has_rows else []
+                    made += as_dictionaries(older_columns(block)) if block.older else []
+                    block.clear_rows()  # a function is called once for each event, whatever it raises
+                    block.older.clear()
+                    for one in made:
                         self._call(one)
                 else:
-                    assert self._file is not None
-                    self._file.append(columns, era.header)
-                    del self._unwritten[: len(block)]
+                    self._append(block)
+                if block is not self._block:
+                    del self._blocks[0]
+
+    def _append(self, block: Block) -> None:
+        """Write a block to the file; what is in there waits no longer."""
+        assert self._file is not None
+        if block.has_rows:
+            self._file.append(block.columns(self.most_arms), block.era.header)
+            block.clear_rows()
+        if block.older:
+            self._file.append(older_columns(block), block.era.header)
+            block.older.clear()
 
     def close(self) -> None:
         """Write the rest."""
@@ -191,6 +200,10 @@ LogTarget = str | os.PathLike[str] | Callable[[LogRow], object] | DecisionLog
 def open_log(target: LogTarget, learner: Learner, allowed: ValueRange) -> DecisionLog:
     """The log of an agent."""
     log = target if isinstance(target, DecisionLog) else DecisionLog(target)
+    if log.in_use:
+        raise InvalidParameter(
+            "log is the log of another agent; expected one of its own; several agents may be given the same file name"
+        )
     log.start(learner, allowed)
     return log
 

@@ -20,7 +20,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from allworlds.agents.log_eras import Eras, number_together
+from allworlds.agents.log_text import DOUBLE, SHARE, WHOLE, WORD, as_lines
 from allworlds.foundation.errors import InvalidParameter, InvalidState, import_extra
 from allworlds.foundation.files import disk_errors, write_atomic
 
@@ -88,17 +89,37 @@ class Lists:
         return [None if gone else flat[starts[k] : starts[k + 1]] for k, gone in enumerate(self.missing.tolist())]
 
 
+class Words:
+    """A column of few different words: the place of each in a list of them."""
+
+    def __init__(self, codes: NDArray[np.int64], words: Sequence[str]) -> None:
+        self.codes, self.words = codes, words
+
+
 def as_dictionaries(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
     """One dictionary of plain values for each row; what is not known is None."""
-    plain = {name: _plain_column(values) for name, values in columns.items()}
+    plain = {name: _plain_column(values, COLUMNS.get(name)) for name, values in columns.items()}
     return [dict(zip(plain, values, strict=True)) for values in zip(*plain.values(), strict=True)]
 
 
-def _plain_column(values: Any) -> list[Any]:
+def _plain_column(values: Any, kind: str | None) -> list[Any]:
     if isinstance(values, Lists):
         return values.to_list()
+    if isinstance(values, Words):
+        return [values.words[code] for code in values.codes.tolist()]
     listed = values.tolist() if isinstance(values, np.ndarray) else values
-    return [None if isinstance(value, float) and math.isnan(value) else value for value in listed]
+    plain = [None if isinstance(value, float) and math.isnan(value) else value for value in listed]
+    return [None if value is None else int(value) for value in plain] if kind == "int" else plain
+
+
+def as_json_lines(columns: Mapping[str, Any]) -> bytes:
+    """One JSON object a line."""
+    kinds = {"int": WHOLE, "ints": WHOLE, "float": DOUBLE, "floats": DOUBLE, "word": WORD}
+    shown = {name: (SHARE if name == "probabilities" else kinds[COLUMNS[name]], columns[name]) for name in columns}
+    lines = as_lines(shown)
+    if lines is None:  # a loss as small as 1e-300
+        lines = "".join(json.dumps(row, allow_nan=False) + "\n" for row in as_dictionaries(columns)).encode()
+    return lines
 
 
 class LogFile(Protocol):
@@ -129,13 +150,12 @@ class LineFile:
     def append(self, columns: Mapping[str, Any], header: Mapping[str, Any]) -> None:
         """Append lines and sync the file."""
         head = json.dumps({"log": dict(header)})
-        lines = [] if head == self._said else [head]
-        lines += [json.dumps(row, allow_nan=False) for row in as_dictionaries(columns)]
+        lines = (b"" if head == self._said else head.encode() + b"\n") + as_json_lines(columns)
         with disk_errors(f"write to {self.path}"), self.path.open("ab+") as file:
             end = file.seek(0, os.SEEK_END)
             if end and (file.seek(end - 1), file.read(1))[1] != b"\n":
                 file.write(b"\n")  # a kill cut the last line short
-            file.write("".join(line + "\n" for line in lines).encode())
+            file.write(lines)
             file.flush()
             os.fsync(file.fileno())
         self._said = head
@@ -218,8 +238,11 @@ def arrow_table(columns: Mapping[str, Any]) -> Any:
     kinds = {"int": pa.int64(), "float": pa.float64(), "word": pa.string()}
 
     def column(values: Any, kind: str) -> Any:
+        if isinstance(values, Words):
+            codes = pa.array(values.codes.astype(np.int32))
+            return pa.DictionaryArray.from_arrays(codes, pa.array(list(values.words), pa.string())).dictionary_decode()
         if not isinstance(values, Lists):
-            return pa.array(values, kinds[kind], from_pandas=True)
+            return pa.array(values, from_pandas=True).cast(kinds[kind])
         mask = pa.array(values.missing) if values.missing.any() else None
         return pa.ListArray.from_arrays(pa.array(values.starts.astype(np.int32)), pa.array(values.flat), mask=mask)
 

@@ -1,13 +1,13 @@
 """The rows of a log: what is known of decisions and outcomes, as columns.
 
-A row waits as a list: decision, number of the arm (None where the decision is older than the arms), time, probabilities
-with which it was drawn, numbers of the available arms (None for all), status, time of the outcome, reported values,
-era.
+Rows wait in a :class:`Block`: numbers in flat arrays that are filled from the front, so that a block is written without
+a step in Python for each row. An outcome whose decision is older than the arms waits beside it, as a list.
 """
 
 from __future__ import annotations
 
 import math
+import struct
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,10 +15,13 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from allworlds import __version__
-from allworlds.agents.log_files import Lists
+from allworlds.agents.log_files import Lists, Words
 from allworlds.agents.reports import Decision, ValueRange
 from allworlds.learners import Learner
 
+STATUSES = ("open", "observed", "void")
+OPEN, OBSERVED, VOID = range(3)
+KINDS = ("both", "decision", "outcome")
 MOST_SIGHTS = 1_000_000
 """A log says who shows whom if these are at most so many pairs."""
 
@@ -59,8 +62,9 @@ class Sight:
         self.where, self._starts, self._order = learner.visibility
         n_arms, n_groups = learner.n_arms, self._starts.size - 1
         self.sizes = np.diff(self._starts)
-        self._lists = [self._order[self._starts[g] : self._starts[g + 1]] for g in range(n_groups)]
-        self.own_place = np.array([_place(arm, self._lists[self.where[arm]]) for arm in range(n_arms)])
+        self.labels = [str(label) for label in learner.graph.labels or range(n_arms)]
+        lists = [self._order[self._starts[g] : self._starts[g + 1]] for g in range(n_groups)]
+        self.own_place = np.array([_place(arm, lists[self.where[arm]]) for arm in range(n_arms)])
         self._is_partition = self._order.size == n_arms and bool(
             (self.where[self._order] == np.repeat(np.arange(n_groups), self.sizes)).all()
         )
@@ -69,7 +73,8 @@ class Sight:
 
     def observed(self, arms: NDArray[np.int64]) -> NDArray[np.int64]:
         """The arms that each of ``arms`` shows, one list after the other."""
-        return np.concatenate([np.zeros(0, np.int64), *(self._lists[group] for group in self.where[arms].tolist())])
+        groups = self.where[arms]
+        return self._order[ragged(self._starts[groups], self.sizes[groups])]
 
     def as_data(self) -> dict[str, list[int]] | None:
         """The group of each arm and the arms that each group shows; None if that is too much for a header."""
@@ -77,91 +82,160 @@ class Sight:
             return None
         return {"where": self.where.tolist(), "starts": self._starts.tolist(), "order": self._order.tolist()}
 
-    def probabilities(self, arms: NDArray[np.int64], vectors: NDArray[np.float64]) -> list[NDArray[np.float64]]:
-        """For each choice, the probability of seeing each arm that it shows."""
+    def probabilities(self, arms: NDArray[np.int64], vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+        """For each choice, the probability of seeing each arm that it shows, one list after the other."""
         groups = self.where[arms]
         if self._is_partition:
-            by_group = np.add.reduceat(vectors[:, self._order], self._starts[:-1], axis=1)
-            own = np.minimum(by_group[np.arange(arms.size), groups], 1.0)
-            return [np.repeat(own, self.sizes[groups])]
-        seen = np.minimum((vectors @ self._groups) @ self._shows, 1.0)
-        return [seen[k][self._lists[group]] for k, group in enumerate(groups.tolist())]
+            own: NDArray[np.float64] = np.minimum((vectors @ self._groups)[np.arange(arms.size), groups], 1.0)
+            return np.repeat(own, self.sizes[groups])
+        seen: NDArray[np.float64] = np.minimum((vectors @ self._groups) @ self._shows, 1.0)
+        return seen[np.repeat(np.arange(arms.size), self.sizes[groups]), self.observed(arms)]
 
 
-def columns_of(rows: list[list[Any]], era: Era, most_arms: int) -> dict[str, Any]:
-    """The rows as columns; what is not known is None, and lists of different lengths are :class:`Lists`."""
-    count, sight, learner = len(rows), era.sight, era.learner
-    keeps_all = learner.n_arms <= most_arms
-    decisions: list[Decision] = [row[0] for row in rows]
-    arms = np.fromiter((row[1] for row in rows), np.int64, count)
-    seen_by = sight.sizes[sight.where[arms]]
-    learnt = np.fromiter((row[7] is not None for row in rows), bool, count)
-    values = np.concatenate([np.zeros(0), *(row[7] for row in rows if row[7] is not None)])
-    values = _scaled(values, era.allowed)
-    losses = Lists(values, np.where(learnt, seen_by, 0), ~learnt)
-    own = np.full(count, np.nan)
-    place = sight.own_place[arms]
-    shown = learnt & (place >= 0)
-    own[shown] = values[(losses.starts[:-1] + place)[shown]]
-    known = np.fromiter((row[3] is not None for row in rows), bool, count)
-    vectors = np.array([row[3] for row in rows if row[3] is not None]).reshape(-1, learner.n_arms)
-    keeps = known & keeps_all
-    kept = (vectors.ravel() if keeps_all else np.zeros(0)).astype(np.float32)
-    seeing = np.concatenate([np.zeros(0), *sight.probabilities(arms[known], vectors)])
-    details = [decision.details for decision in decisions]
-    ended = [row[6] for row in rows]
-    made = [row[2] for row in rows]
-    return {
-        "decision_id": np.fromiter((decision.id for decision in decisions), np.int64, count),
-        "kind": [
-            "outcome" if begin is None else "both" if end is not None else "decision"
-            for begin, end in zip(made, ended, strict=True)
-        ],
-        "learner": [learner.title] * count,
-        "round": np.fromiter((decision.round for decision in decisions), np.int64, count),
-        "timestamp": made,
-        "action": arms,
-        "arm": [str(decision.arm) for decision in decisions],
-        "n_actions": np.full(count, learner.n_arms),
-        "loss": own,
-        "reward": 1.0 - own,
-        "pscore": np.fromiter((_pscore(row) for row in rows), np.float64, count),
-        "clique": [detail.get("clique") for detail in details],
-        "clique_pscore": [detail.get("clique_probability") for detail in details],
-        "observed": Lists(sight.observed(arms), seen_by, np.zeros(count, bool)),
-        "losses": losses,
-        "seeing": Lists(seeing, np.where(known, seen_by, 0), ~known),
-        "probabilities": Lists(kept, np.where(keeps, learner.n_arms, 0), ~keeps),
-        "available": Lists.of([row[4] for row in rows]),
-        "status": [row[5] for row in rows],
-        "outcome_timestamp": ended,
-        "package_version": [__version__] * count,
-    }
+class Block:
+    """Rows that wait: decisions and, where the block that had the decision is written already, outcomes alone."""
+
+    MADE, ENDED = struct.Struct("8d"), struct.Struct("4d")
+    """The numbers of a row, and of what became of it."""
+
+    def __init__(self, era: Era) -> None:
+        self.era = era
+        self.vectors = np.empty((1, era.learner.n_arms))
+        self.older: list[tuple[Decision, int, float, NDArray[np.float64] | None]] = []
+        self.clear_rows()
+
+    def clear_rows(self) -> None:
+        """None but :attr:`older` waits any more; the room is kept."""
+        self._made, self._ended, self._values = bytearray(), bytearray(), bytearray()
+        self._places: dict[int, int] = {}
+        self._masks: dict[int, NDArray[np.int64]] = {}
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether there are rows but those of :attr:`older`."""
+        return len(self._made) > 0
+
+    def __len__(self) -> int:
+        return len(self._made) // self.MADE.size + len(self.older)
+
+    def chose(
+        self, decision: Decision, arm: int, now: float, probabilities: NDArray[np.float64] | None, available: Any
+    ) -> None:
+        """A decision, with the probabilities of all arms if they are known."""
+        row, details = len(self._made) // self.MADE.size, decision.details
+        if row == len(self.vectors):
+            self.vectors = np.concatenate([self.vectors, np.empty_like(self.vectors)])
+        if probabilities is not None:
+            self.vectors[row] = probabilities
+        clique, mass = details.get("clique", math.nan), details.get("clique_probability", math.nan)
+        is_known = probabilities is not None
+        self._made += self.MADE.pack(
+            decision.id, arm, decision.round, now, decision.probability, clique, mass, is_known
+        )
+        self._places[decision.id] = row
+        if available is not None:
+            self._masks[row] = available
+
+    def ended(
+        self, decision: Decision, arm: int | None, status: int, now: float, values: NDArray[np.float64] | None
+    ) -> None:
+        """What became of a decision; ``arm`` is None where it is older than the arms."""
+        if arm is None:
+            self.older.append((decision, status, now, None if values is None else values.copy()))
+            return
+        row = self._places.get(decision.id)
+        if row is None:
+            row = len(self._made) // self.MADE.size
+            self.chose(decision, arm, math.nan, None, None)
+        start = -1
+        if values is not None:
+            start = len(self._values) // 8
+            self._values += values.tobytes()
+        self._ended += self.ENDED.pack(row, status, now, start)
+
+    def columns(self, most_arms: int) -> dict[str, Any]:
+        """All rows but those of :attr:`older`; what is not known is NaN."""
+        sight, learner = self.era.sight, self.era.learner
+        made = np.frombuffer(bytes(self._made)).reshape(-1, 8).T.copy()
+        count, arms = made.shape[1], made[1].astype(np.int64)
+        groups = sight.where[arms]
+        outcome = np.frombuffer(bytes(self._ended)).reshape(-1, 4).T
+        ended, status = np.full(count, np.nan), np.zeros(count, np.int64)
+        starts = np.full(count, -1)
+        rows = outcome[0].astype(np.int64)
+        status[rows], ended[rows], starts[rows] = outcome[1], outcome[2], outcome[3]
+        learnt = starts >= 0
+        sizes = np.where(learnt, sight.sizes[groups], 0)
+        values = np.frombuffer(bytes(self._values))[ragged(starts, sizes)]
+        losses = Lists(_scaled(values, self.era.allowed), sizes, ~learnt)
+        own, place = np.full(count, np.nan), sight.own_place[arms]
+        shown = learnt & (place >= 0)
+        own[shown] = losses.flat[(losses.starts[:-1] + place)[shown]]
+        known = made[7] != 0.0
+        keeps = known & (learner.n_arms <= most_arms)
+        vectors = self.vectors[:count] if known.all() else self.vectors[:count][known]
+        kept = vectors.astype(np.float32).ravel() if learner.n_arms <= most_arms else np.zeros(0, np.float32)
+        pscore = made[4]
+        unsaid = np.isnan(pscore) & known
+        pscore[unsaid] = self.vectors[:count][unsaid, arms[unsaid]]
+        nothing = np.zeros(count, np.int64)
+        return {
+            "decision_id": made[0].astype(np.int64),
+            "kind": Words(np.where(np.isnan(made[3]), 2, np.isnan(ended)), KINDS),
+            "learner": Words(nothing, [learner.title]),
+            "round": made[2].astype(np.int64),
+            "timestamp": made[3],
+            "action": arms,
+            "arm": Words(arms, sight.labels),
+            "n_actions": np.full(count, learner.n_arms),
+            "loss": own,
+            "reward": 1.0 - own,
+            "pscore": pscore,
+            "clique": made[5],
+            "clique_pscore": made[6],
+            "observed": Lists(sight.observed(arms), sight.sizes[groups], nothing != 0),
+            "losses": losses,
+            "seeing": Lists(sight.probabilities(arms[known], vectors), np.where(known, sight.sizes[groups], 0), ~known),
+            "probabilities": Lists(kept, np.where(keeps, learner.n_arms, 0), ~keeps),
+            "available": Lists.of([self._masks.get(row) for row in range(count)] if self._masks else [None] * count),
+            "status": Words(status, STATUSES),
+            "outcome_timestamp": ended,
+            "package_version": Words(nothing, [__version__]),
+        }
 
 
-def older_columns(rows: list[list[Any]], era: Era) -> dict[str, Any]:
+def ragged(starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The places ``start, start + 1, ...`` of every run, one after the other.
+
+    >>> ragged(np.array([5, 0]), np.array([2, 3]))
+    array([5, 6, 0, 1, 2])
+    """
+    offsets = np.cumsum(sizes) - sizes
+    return np.repeat(starts - offsets, sizes) + np.arange(sizes.sum())
+
+
+def older_columns(block: Block) -> dict[str, Any]:
     """Outcomes of decisions older than the arms: numbers of arms would be those of others, so there are none."""
-    count, decisions = len(rows), [row[0] for row in rows]
-    learnt = np.array([row[7] is not None for row in rows])
-    values = [np.zeros(0) if row[7] is None else _scaled(row[7], era.allowed) for row in rows]
+    decisions, statuses, times, reported = zip(*block.older, strict=True)
+    count, learnt = len(decisions), np.array([values is not None for values in reported])
+    values = [np.zeros(0) if found is None else _scaled(found, block.era.allowed) for found in reported]
     own = np.full(count, np.nan)
     for k, decision in enumerate(decisions):
         if learnt[k] and decision.arm in decision.observes:
             own[k] = values[k][decision.observes.index(decision.arm)]
-    nothing = Lists.of([None] * count)
-    unknown = [None] * count
+    nothing, unknown, each = Lists.of([None] * count), np.full(count, np.nan), np.arange(count)
     return {
-        "decision_id": np.fromiter((decision.id for decision in decisions), np.int64, count),
-        "kind": ["outcome"] * count,
-        "learner": [era.learner.title] * count,
-        "round": np.fromiter((decision.round for decision in decisions), np.int64, count),
+        "decision_id": np.array([decision.id for decision in decisions]),
+        "kind": Words(np.zeros(count, np.int64), ["outcome"]),
+        "learner": Words(np.zeros(count, np.int64), [block.era.learner.title]),
+        "round": np.array([decision.round for decision in decisions]),
         "timestamp": unknown,
         "action": unknown,
-        "arm": [str(decision.arm) for decision in decisions],
+        "arm": Words(each, [str(decision.arm) for decision in decisions]),
         "n_actions": unknown,
         "loss": own,
         "reward": 1.0 - own,
-        "pscore": np.fromiter((decision.probability for decision in decisions), np.float64, count),
+        "pscore": np.array([decision.probability for decision in decisions]),
         "clique": unknown,
         "clique_pscore": unknown,
         "observed": nothing,
@@ -169,9 +243,9 @@ def older_columns(rows: list[list[Any]], era: Era) -> dict[str, Any]:
         "seeing": Lists(np.zeros(0), np.zeros(count, np.int64), np.ones(count, bool)),
         "probabilities": Lists(np.zeros(0, np.float32), np.zeros(count, np.int64), np.ones(count, bool)),
         "available": nothing,
-        "status": [row[5] for row in rows],
-        "outcome_timestamp": [row[6] for row in rows],
-        "package_version": [__version__] * count,
+        "status": Words(np.array(statuses), STATUSES),
+        "outcome_timestamp": np.array(times),
+        "package_version": Words(np.zeros(count, np.int64), [__version__]),
     }
 
 
@@ -185,9 +259,3 @@ def _place(arm: int, observed: NDArray[np.int64]) -> int:
     """Where ``arm`` stands in a sorted list, or -1."""
     place = int(np.searchsorted(observed, arm))
     return place if place < observed.size and observed[place] == arm else -1
-
-
-def _pscore(row: list[Any]) -> float:
-    """The probability of the choice, from the vector where the learner does not say it; NaN if it is not known."""
-    known: float = row[0].probability
-    return float(row[3][row[1]]) if math.isnan(known) and row[3] is not None else known

@@ -117,10 +117,11 @@ def _rounds(table: Any, missing: str) -> LoggedRounds:
     available = _available(table, places, n_arms)
     if available is not None:
         seen, played = (kept_of(one, available[one.round, one.arm]) for one in (seen, played))
-    for name, values, above in (("loss", seen.loss, -1e-12), ("probability", seen.probability, 0.0)):
+    kinds = ("loss", seen.loss, -1e-12, "from 0 to"), ("probability", seen.probability, 0.0, "above 0 and at most")
+    for name, values, above, words in kinds:
         wrong = ~((values > above) & (values <= 1.0 + 1e-9))
         if wrong.any():
-            raise InvalidParameter(f"a {name} in the log is {values[wrong][0]}; expected a number from 0 to 1")
+            raise InvalidParameter(f"a {name} in the log is {values[wrong][0]}; expected a number {words} 1")
     n_missing, n_void = int((~observed & ~void).sum()), int(void.sum())
     notes = _notes(n_missing, n_void, int((~known & observed).sum()), missing)
     return LoggedRounds(places.size, n_arms, labels, seen, played, places, table, notes, n_missing, n_void, available)

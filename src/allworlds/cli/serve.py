@@ -147,16 +147,19 @@ def _needs_service(who_needs: str) -> None:
 def _open(database: str, new: bool = False) -> Journal:
     """The journal for its keys alone, beside a process that serves it; a mistyped path must not make a database."""
     from allworlds.foundation.errors import InvalidParameter
-    from allworlds.service.schema import POSTGRES, open_journal, sqlite_file
+    from allworlds.service.maintenance import open_existing
+    from allworlds.service.schema import open_journal
 
     if database == "memory:":
         raise InvalidParameter("database is memory:, which ends with its process; expected one that keeps its keys")
-    if not new and not database.startswith(POSTGRES) and not Path(sqlite_file(database)).exists():
-        raise InvalidParameter(
-            f"there is no database {sqlite_file(database)!r}; expected one that allworlds serve has made; look at "
-            "--database, or make the first key of a new one with allworlds keys make --new"
-        )
-    return open_journal(database, exclusive=False)
+    if new:
+        return open_journal(database, exclusive=False)
+    try:
+        return open_existing(database)
+    except InvalidParameter as error:
+        if "which is not there" not in str(error):
+            raise
+        raise InvalidParameter(f"{error}; the first key of a new one is made by allworlds keys make --new") from None
 
 
 def _facts(row: KeyRow) -> dict[str, object]:

@@ -13,7 +13,7 @@ import hashlib
 import json
 import math
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from numbers import Real
 from typing import Any, Literal, get_args
 
@@ -211,6 +211,19 @@ class Constants:
             deficit_root=6.0,
             label="practical",
         )
+
+    @classmethod
+    def forgetting(cls, cover: CliqueCover) -> Constants:
+        """The default of a learner with a half-life; no theorem covers it.
+
+        Its memory is short, and after a change it has to find the new best clique before the next one: so it has four
+        times the rate, and a rare draw may say more. Found on tuning seeds in the worlds ``switching`` and
+        ``drifting`` (``docs/practical.md``). With one clique it is the practical setting.
+        """
+        settled = cls.practical(cover)
+        if cover.n_cliques == 1:
+            return settled
+        return replace(settled, eta0=16.0, baseline_share=0.75, deficit_limit=0.2, deficit_root=4.0, label="forgetting")
 
     @classmethod
     def unproved(cls, cover: CliqueCover) -> Constants:

@@ -42,7 +42,12 @@ def make_learner(spec: str | Spec, graph: AnyGraph | CliqueCover, horizon: int |
     return learner
 
 
-SETTINGS = {"practical": Constants.practical, "sharp": Constants.sharp, "unproved": Constants.unproved}
+SETTINGS = {
+    "practical": Constants.practical,
+    "forgetting": Constants.forgetting,
+    "sharp": Constants.sharp,
+    "unproved": Constants.unproved,
+}
 """Settings of the constants that need no horizon, by name."""
 CHANGEABLE: dict[str, Kind] = {
     field.name: "word" if field.name == "estimator" else "number"
@@ -53,8 +58,10 @@ CHANGEABLE: dict[str, Kind] = {
 
 
 def _tsallis_shannon(
-    graph: AnyGraph | CliqueCover, setting: str = "practical", half_life: int | None = None, **changes: float | str
+    graph: AnyGraph | CliqueCover, setting: str | None = None, half_life: int | None = None, **changes: float | str
 ) -> TsallisShannon:
+    if setting is None:
+        setting = "practical" if half_life is None else "forgetting"
     return _tuned(graph, SETTINGS[check_known(setting, SETTINGS, "setting")], changes, half_life)
 
 

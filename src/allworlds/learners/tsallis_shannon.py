@@ -16,6 +16,7 @@ For worlds that move there is an option that no theorem covers: with a ``half_li
 counts half after ``H`` rounds, ``Lhat <- 2^(-1/H) Lhat`` in every round, and rate, baseline and deficit limit see an
 age that stops growing at about ``H / log 2``. All entries shrink by one factor ``g``, so none is touched: the state
 holds ``Lhat / g``, and the step is solved with the rate ``g eta`` and the barrier ``beta / g``: the argmin is the same.
+It has constants of its own, with four times the rate (``Constants.forgetting``).
 
 The regret is about ``sqrt(K T)`` against any losses, and about ``sum_k log(T) / Delta_k`` if they are
 stochastic, with ``K`` cliques instead of ``N`` arms; the learner need not be told which.
@@ -137,13 +138,15 @@ class Ticket(NamedTuple):
     round: int
 
 
-def constants_on(cover: CliqueCover, constants: Constants | None) -> Constants:
-    """The given constants, which must fit the cover, or the practical ones."""
+def constants_on(
+    cover: CliqueCover, constants: Constants | None, usual: Callable[[CliqueCover], Constants] = Constants.practical
+) -> Constants:
+    """The given constants, which must fit the cover, or the usual ones."""
     if constants is not None and not isinstance(constants, Constants):
         raise InvalidParameter(
             f"constants is a {type(constants).__name__}; expected Constants, such as Constants.practical(cover)"
         )
-    chosen = constants or Constants.practical(cover)
+    chosen = constants or usual(cover)
     chosen.check_fits(cover)
     return chosen
 
@@ -182,13 +185,15 @@ class TsallisShannon(CliqueLearner[State, Ticket]):
         super().__init__(graph)
         life = None if half_life is None else whole("half_life", half_life, at_least=10, at_most=10**12)
         object.__setattr__(self, "half_life", life)
-        object.__setattr__(self, "constants", constants_on(self.cover, constants))
+        usual = Constants.practical if life is None else Constants.forgetting
+        object.__setattr__(self, "constants", constants_on(self.cover, constants, usual))
 
     @property
     def title(self) -> str:
         """The name, with the setting of the constants unless it is the practical one."""
         label = self.constants.label
-        words = ([] if label == "practical" else [label]) + self.half_life_words
+        usual = "practical" if self.half_life is None else "forgetting"
+        words = ([] if label in ("practical", usual) else [label]) + self.half_life_words
         return f"{self.name} ({', '.join(words)})" if words else self.name
 
     @property
@@ -386,7 +391,7 @@ class TsallisShannon(CliqueLearner[State, Ticket]):
 def constants_like(constants: Constants, old: CliqueCover, new: CliqueCover) -> Constants:
     """The same setting for another cover; raise InvalidParameter if the constants were chosen by hand."""
     number = constants.label.rpartition("= ")[2]
-    makers: list[Callable[[CliqueCover], Constants]] = [Constants.practical, Constants.unproved]
+    makers: list[Callable[[CliqueCover], Constants]] = [Constants.practical, Constants.forgetting, Constants.unproved]
     if constants.label.startswith("paper"):
         makers = [lambda cover: Constants.paper(cover, int(number))]
     elif constants.label.startswith("sharp"):
@@ -400,7 +405,7 @@ def constants_like(constants: Constants, old: CliqueCover, new: CliqueCover) -> 
                 return replace(make(new), **kept)
     raise InvalidParameter(
         f"the constants are {constants.label}, made for {old.n_cliques} cliques; expected a setting that can be "
-        "computed for another cover: practical, sharp, paper or unproved"
+        "computed for another cover: practical, forgetting, sharp, paper or unproved"
     )
 
 

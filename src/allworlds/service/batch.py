@@ -132,7 +132,7 @@ class Batch(LearnerVerbs):
         for key, row in zip(new, self.journal.add_decisions(list(new.values())) if new else (), strict=True):
             self.rows[key] = row
             live = self.lives[row.learner]
-            if row is new[key] or row == new[key]:
+            if row is new[key]:
                 live.remember(row)
             else:
                 live.open -= 1

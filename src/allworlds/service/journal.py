@@ -180,7 +180,7 @@ class Journal(Protocol):
         """Take the next ``n`` positions, and count changes of the arms; return the first position."""
 
     def add_decisions(self, rows: Sequence[DecisionRow]) -> list[DecisionRow]:
-        """Add open decisions; for each, the row that is there now: its own, or an earlier one of the same id."""
+        """Add open decisions; for each, the row that is there now: the very one, or an earlier one of the same id."""
 
     def decisions(self, learner: str, ids: Iterable[str]) -> dict[str, DecisionRow]:
         """The decisions of these ids, as far as there are any."""

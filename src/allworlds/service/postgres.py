@@ -123,7 +123,8 @@ class PostgresJournal:
         self._url, self._clock, self._upgrade = url, clock, upgrade
         self._guard = threading.RLock()
         self._inside = False
-        self._pipeline: Any = None
+        self._waiting: list[tuple[str, Sequence[object]]] = []
+        """Statements of this transaction that travel with the next one whose answer is needed."""
         self._began = 0.0
         self._locked: dict[str, int] = {}
         """Positions of the learners that this transaction has locked."""
@@ -166,24 +167,41 @@ class PostgresJournal:
         except (UnsafeServer, SchemaTooNew, SchemaTooOld) as error:
             raise Unavailable(str(error), AWAY) from error
 
-    def _execute(self, statement: str, parameters: Sequence[object] = ()) -> psycopg.Cursor[Any]:
-        """Run one statement; outside a transaction, reading is tried again on a new connection."""
+    def _execute(self, statement: str, parameters: Sequence[object] = ()) -> None:
+        """A statement whose answer is not needed: inside a transaction it is sent with the next one."""
+        if self._inside:
+            self._waiting.append((statement, parameters))
+        else:
+            self._rows(statement, parameters)
+
+    def _rows(self, statement: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """What a statement returns; outside a transaction, reading is tried again on a new connection."""
         with self._guard, self._lost():
             if not self._inside and (self._connection is None or self._connection.closed):
                 self._connection = self._reconnect()
             assert self._connection is not None
             try:
-                return self._connection.execute(statement, parameters)
+                cursor = self._send(statement, parameters)
             except self._psycopg.OperationalError:
-                if self._inside or not self._connection.closed or not statement.startswith(("SELECT", "BEGIN")):
+                if self._inside or not self._connection.closed or not statement.startswith("SELECT"):
                     raise
                 self._connection = self._reconnect()  # the server was restarted since the last call
-                return self._connection.execute(statement, parameters)
+                cursor = self._send(statement, parameters)
+            return cursor.fetchall() if cursor.description else []
 
-    def _rows(self, statement: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        """What a statement returns; inside a transaction, after all that was sent before it."""
-        with self._guard, self._lost():
-            return self._execute(statement, parameters).fetchall()
+    def _send(self, statement: str, parameters: Sequence[object] = ()) -> psycopg.Cursor[Any]:
+        """Send a statement and those that wait before it, all at once, and wait for their answers.
+
+        Nothing is sent before: a server in the middle of a group of statements does not count the session as idle, so
+        it would not end that of a process that freezes there.
+        """
+        assert self._connection is not None
+        waiting, self._waiting = self._waiting, []
+        together = waiting and self._psycopg.Pipeline.is_supported()
+        with self._connection.pipeline() if together else contextlib.nullcontext():
+            for each in waiting:
+                self._connection.execute(*each)
+            return self._connection.execute(statement, parameters)
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -207,39 +225,25 @@ class PostgresJournal:
                 with self._lost():
                     self._connection = self._reconnect()
             try:
-                if self._psycopg.Pipeline.is_supported():
-                    self._pipeline = self._connection.pipeline()
-                    self._pipeline.__enter__()
-                self._connection.execute("BEGIN")
-                self._inside = True
+                self._inside, self._waiting = True, [("BEGIN", ())]
                 self._began = float(self._one(TIME)[0])
                 return
-            except (Unavailable, self._psycopg.OperationalError):
+            except Unavailable:
                 self._roll_back()
                 self._inside = False
                 if attempt == 2 or not self._connection.closed:
                     raise
 
-    def _end_pipeline(self) -> None:
-        """Send what waits and hear all answers; raise the first error."""
-        pipeline, self._pipeline = self._pipeline, None
-        if pipeline is not None:
-            pipeline.__exit__(None, None, None)
-
     def _commit(self) -> None:
         with self._lost():
-            assert self._connection is not None
-            cursor = self._connection.execute("COMMIT")
-            self._end_pipeline()
-            done = cursor.statusmessage
+            done = self._send("COMMIT").statusmessage
         if done != "COMMIT":  # an error in the transaction was swallowed
             raise Unavailable(f"PostgreSQL answered COMMIT with {done}; ask again with the same id")
 
     def _roll_back(self) -> None:
         """Leave the transaction; a connection that cannot is dropped, and then the server rolls back."""
         assert self._connection is not None
-        with contextlib.suppress(self._psycopg.Error):
-            self._end_pipeline()
+        self._waiting = []
         try:
             self._connection.execute("ROLLBACK")
         except self._psycopg.Error:
@@ -371,6 +375,8 @@ class PostgresJournal:
     def fill(self, table: str, columns: Sequence[str], rows: Iterable[tuple[Any, ...]]) -> int:
         """Write rows into an empty table, as a backup is read back, inside a transaction; return their number."""
         assert self._connection is not None
+        if self._waiting:
+            self._one(TIME)
         count = 0
         with self._lost(), self._connection.cursor() as cursor:
             with cursor.copy(f"COPY {table} ({', '.join(columns)}) FROM STDIN") as copy:

@@ -17,6 +17,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,8 @@ from allworlds.service.sqlite_file import check_kind, check_local, own
 Connect = Callable[[str], tuple[Any, type[Exception]]]
 """From a path to a connection and the class of its errors."""
 
+AT_ONCE = 64
+"""Rows in one statement."""
 PAGE = 1000
 """Rows read at a time for an export."""
 LEARNER = ", ".join(LearnerRow._fields)
@@ -201,11 +204,21 @@ class SQLiteJournal:
         return int(seq) - n + 1
 
     def add_decisions(self, rows: Sequence[DecisionRow]) -> list[DecisionRow]:
-        marks = ", ".join("?" * len(DecisionRow._fields))
-        added = self._run_many(f"INSERT INTO decisions ({DECISION}) VALUES ({marks}) ON CONFLICT DO NOTHING", rows)
-        if added == len(rows):
-            return list(rows)
-        return [self.decisions(row.learner, [row.id])[row.id] for row in rows]
+        stored: list[DecisionRow] = []
+        marks = f"({', '.join('?' * len(DecisionRow._fields))})"
+        for first in range(0, len(rows), AT_ONCE):  # many rows a statement: each lets go of the interpreter once
+            part = rows[first : first + AT_ONCE]
+            added = self._run(
+                f"INSERT INTO decisions ({DECISION}) VALUES {', '.join([marks] * len(part))} "
+                "ON CONFLICT DO NOTHING RETURNING learner, id",
+                list(chain.from_iterable(part)),
+            )
+            if len(added) == len(part):
+                stored += part
+            else:
+                own = set(added)
+                stored += [row if row[:2] in own else self.decisions(row[0], [row.id])[row.id] for row in part]
+        return stored
 
     def decisions(self, learner: str, ids: Iterable[str]) -> dict[str, DecisionRow]:
         statement, found = f"SELECT {DECISION} FROM decisions WHERE learner = ? AND id = ?", {}
