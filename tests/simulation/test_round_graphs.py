@@ -98,7 +98,6 @@ TAKERS = [
 ]
 
 
-@pytest.mark.compiled
 @pytest.mark.parametrize(("name", "shape"), TAKERS)
 def test_compiled_play_is_play_by_hand_for_every_learner_that_takes_the_graph(name, shape):
     one, other = (make_learner(name, CHANGING[shape], HORIZON) for _ in range(2))
