@@ -88,8 +88,8 @@ def pick_lowest(indices: NDArray[np.float64], uniform: float) -> tuple[int, floa
 @lean_jit
 def choose_lowest(state: Any, uniform: float) -> Ticket:
     """One of the arms with the lowest of the indices that were just written."""
-    arm, probability = pick_lowest(state.indices, uniform)
-    return Ticket(arm, probability, int(state.clock[ROUND]))
+    least, ties = lowest(state.indices)
+    return Ticket(place_of(state.indices, least, int(uniform * ties)), 1.0 / ties, int(state.clock[ROUND]))
 
 
 @lean_jit
