@@ -63,7 +63,7 @@ class IMEDN(IndexLearner[State]):
 def draw(state: State, first: float, second: float) -> Ticket:
     """``argmin_i O_i kl(mean_i, best) + log(O_i)``, one of the best by the first uniform."""
     write_indices(state)
-    return choose_lowest(state, first)
+    return choose_lowest(state.indices, state.clock, first)
 
 
 @lean_jit

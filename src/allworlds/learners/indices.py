@@ -86,10 +86,10 @@ def pick_lowest(indices: NDArray[np.float64], uniform: float) -> tuple[int, floa
 
 
 @lean_jit
-def choose_lowest(state: Any, uniform: float) -> Ticket:
-    """One of the arms with the lowest of the indices that were just written."""
-    arm, probability = pick_lowest(state.indices, uniform)
-    return Ticket(arm, probability, int(state.clock[ROUND]))
+def choose_lowest(indices: NDArray[np.float64], clock: NDArray[np.float64], uniform: float) -> Ticket:
+    """The ticket of one of the arms with the lowest index, chosen by ``uniform``."""
+    least, ties = lowest(indices)
+    return Ticket(place_of(indices, least, int(uniform * ties)), 1.0 / ties, int(clock[ROUND]))
 
 
 @lean_jit

@@ -84,7 +84,7 @@ class KLUCBN(IndexLearner[State]):
 def draw(state: State, first: float, second: float) -> Ticket:
     """The arm whose observations allow the lowest mean, one of the best by the first uniform."""
     write_indices(state)
-    return choose_lowest(state, first)
+    return choose_lowest(state.indices, state.clock, first)
 
 
 @lean_jit

@@ -102,7 +102,7 @@ class MOSSN(IndexLearner[StateN]):
 def draw(state: State, first: float, second: float) -> Ticket:
     """The arm with the lowest index, one of the best by the first uniform."""
     write_indices(state)
-    return choose_lowest(state, first)
+    return choose_lowest(state.indices, state.clock, first)
 
 
 @lean_jit

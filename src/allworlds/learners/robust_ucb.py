@@ -119,7 +119,7 @@ class RobustUCB(IndexLearner[State]):
 def draw(state: State, first: float, second: float) -> Ticket:
     """``argmin_i median_i - sqrt(width log(t) / O_i)``, one of the best by the first uniform."""
     write_optimistic(state.totals, state.seen, state.width * math.log(state.clock[0]), state.indices)
-    return choose_lowest(state, first)
+    return choose_lowest(state.indices, state.clock, first)
 
 
 @lean_jit

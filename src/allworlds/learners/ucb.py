@@ -136,7 +136,7 @@ class UCBMaxN(IndexLearner[MaxNState]):
 def draw_n(state: State, first: float, second: float) -> Ticket:
     """``argmin_i mean_i - sqrt(width log(t) / O_i)``, one of the best by the first uniform."""
     write_indices(state)
-    return choose_lowest(state, first)
+    return choose_lowest(state.indices, state.clock, first)
 
 
 @lean_jit

@@ -80,7 +80,7 @@ class UCBVN(IndexLearner[State]):
 def draw(state: State, first: float, second: float) -> Ticket:
     """``argmin_i mean_i - sqrt(2 V_i E / O_i) - 3 E / O_i``, one of the best by the first uniform."""
     write_indices(state)
-    return choose_lowest(state, first)
+    return choose_lowest(state.indices, state.clock, first)
 
 
 @lean_jit

@@ -182,14 +182,14 @@ class UCBDiscounted(IndexLearner[DiscountedState]):
 def draw_windowed(state: WindowState, first: float, second: float) -> Ticket:
     """The arm with the lowest index, one of the best by the first uniform."""
     write_windowed(state)
-    return choose_lowest(state, first)
+    return choose_lowest(state.indices, state.clock, first)
 
 
 @lean_jit
 def draw_discounted(state: DiscountedState, first: float, second: float) -> Ticket:
     """The arm with the lowest index, one of the best by the first uniform."""
     write_discounted(state)
-    return choose_lowest(state, first)
+    return choose_lowest(state.indices, state.clock, first)
 
 
 @lean_jit
