@@ -189,7 +189,7 @@ def test_far_from_the_guess_the_multiplier_starts_from_the_straight_one():
 
 
 @pytest.mark.parametrize("begin", [0, 2, 4])
-@pytest.mark.parametrize("away", [0.0, 20.0, -20.0])
+@pytest.mark.parametrize("away", [0.0, 20.0, -20.0, 1e3, -1e3])
 def test_a_settled_block_is_where_all_masses_sum_to_one_wherever_the_search_starts(begin, away):
     """The block's cliques by their prices there, the others by their cubics, from wherever the search starts."""
     table, losses, starts = appraised(sizes=[2] * 40)
