@@ -48,7 +48,7 @@ UNNOTICED = {
     "practical_coefficients.highest_baseline": GENEROUS,
     "rounds.PracticalRound.excess": "estimates that are hardly held back are nearly unbiased, and cost less",
     "regulariser.shrunk_comparator": "a comparator with less mass only makes the left sides smaller",
-    "rounds.PracticalRound.effective_round": NO_NUMBER,
+    "rounds.PracticalRound.effective_round": "both sides use it, and the statements hold for any number of rounds",
     **dict.fromkeys(
         (
             "practical_coefficients.covers",
