@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numba.core import config
 
+from allworlds.ftrl import clique_mass
 from allworlds.ftrl.clique_mass import (
     HOTTEST,
     MAX_STEPS,
@@ -185,6 +186,21 @@ def test_the_steps_are_counted_from_one_and_one_more_than_the_limit_says_bisecti
     for problem, masses in list(problems())[5:6]:
         assert solve_masses(problem, masses, 0.0, TIGHT, 2)[2] == 3
         check_optimal(problem, masses, solve_masses(problem, masses, 0.0, TIGHT, 2)[0], 1e-10)
+
+
+@PLAIN
+def test_bisection_follows_as_many_steps_as_are_allowed_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A problem that needs some steps is settled by bisection with one step less, and without it otherwise."""
+    calls = []
+    monkeypatch.setattr(clique_mass, "_bracket", lambda problem, masses: calls.append(1) or 0.0)
+    for problem, masses in list(problems())[5:6]:
+        start = masses.temperature.copy()
+        needed = solve_masses(problem, masses, 0.0, TIGHT, MAX_STEPS)[2]
+        assert (calls, needed > 2) == ([], True)
+        for limit, expected in ((needed, []), (needed - 1, [1])):
+            masses.temperature[:] = start
+            assert solve_masses(problem, masses, 0.0, TIGHT, limit)[2] == needed
+            assert calls == expected
 
 
 @PLAIN

@@ -188,6 +188,26 @@ def test_far_from_the_guess_the_multiplier_starts_from_the_straight_one():
     assert lazy_step._multiplier(table, close) == pytest.approx(expected, rel=1e-12)
 
 
+@pytest.mark.parametrize("begin", [0, 2, 4])
+@pytest.mark.parametrize("away", [0.0, 20.0, -20.0, 1e3, -1e3])
+def test_a_settled_block_is_where_all_masses_sum_to_one_wherever_the_search_starts(begin, away):
+    """The block's cliques by their prices there, the others by their cubics, from wherever the search starts."""
+    table, losses, starts = appraised(sizes=[2] * 40)
+    last = table.size - TAIL
+    guess = lazy_step.straight_multiplier(table, 0.0) + away
+    begin, end = begin * BLOCK, (begin + 1) * BLOCK
+    others = [k for k in range(40) if not begin <= int(place(k)) // BLOCK * BLOCK < end]
+    parts = lazy_step._response(table, 0, begin, guess), lazy_step._response(table, end, last, guess)
+    found = lazy_step._settle_block(
+        table, begin, lazy_step._together(*parts), losses, starts, *new_work(), ETA, BETA, guess
+    )
+    own = [k for k in range(40) if k not in others]
+    total = sum(mass_at(table, k, found) for k in others) + sum(read(table, k, COOLNESS) ** 2 for k in own)
+    assert total == pytest.approx(1.0, abs=1e-6)
+    lazy_step._appraise(table, begin, end, losses, starts, *new_work(), ETA, BETA)
+    assert [read(table, k, PRICE) for k in own] == pytest.approx([found] * len(own), rel=1e-6, abs=1e-6)
+
+
 MOVES = [  # ease (price - multiplier), bend, curl, hottest; factor
     (0.1, 0.0, 0.0, 1e9, 1.1),
     (0.1, 2.0, 0.0, 1e9, 1.0 + 0.1 * (1.0 - 0.2)),
@@ -301,6 +321,24 @@ def test_where_newton_gives_up_the_exact_step_takes_over(kind, gamma, limit, mon
     own = column(table, PRICE, len(SIZES))  # prices are those of the answer
     free = exact.clique_mass > np.array(SIZES) * gamma * (1.0 + 1e-9)
     assert own[free] == pytest.approx(multiplier, rel=1e-7)
+
+
+def test_an_expansion_holds_within_its_radius_and_while_no_arm_changes_sides():
+    losses, s, floor = np.array([0.0, 0.2, 1.0, 1.7, 6.0]), 0.9, 0.1
+    table = new_table(np.array([2.0]), np.array([1.0]), np.array([1e150]))
+    expand_with_floor(table, 0, np.concatenate([losses, np.full(LANES, 3.0)]), 0, 5, s, floor, *new_work())
+    y, free = _water_filled(s * losses, floor)
+    assert 0 < free < 5
+    top, radius = math.log(y[0]), read(table, 0, RADIUS)
+    reach = top - math.log(floor)  # how far an arm may be from the best and be above the floor
+    assert s * losses[free - 1] <= reach <= s * losses[free]
+    for shift in (-1.01, -0.99, 0.0, 0.99, 1.01):
+        held = floor_step._is_inside(table, 0, top, s * (1.0 + shift * radius), floor)
+        assert held == (abs(shift) < 1.0)
+    for arm, inside in ((free - 1, True), (free, True)):  # exactly at the floor an arm may be on either side
+        edge = s * losses[arm] + math.log(floor)
+        assert floor_step._is_inside(table, 0, edge + (1e-12 if arm < free else -1e-12), s, floor) == inside
+        assert floor_step._is_inside(table, 0, edge + (-1e-9 if arm < free else 1e-9), s, floor) != inside
 
 
 def test_a_clique_that_comes_to_its_floor_or_leaves_it_asks_for_one_more_step():

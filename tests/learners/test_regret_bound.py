@@ -74,6 +74,16 @@ def test_what_the_deficit_limit_takes_off_is_added():
     assert states[1].ledger[5] == pytest.approx(0.5 * lost)
 
 
+def test_with_one_clique_the_entropy_is_curved_by_one_and_no_other_clique_can_move():
+    """Shannon's entropy is strongly convex with 1 in the local norm, and ``sigma`` of the others is that of none."""
+    cover = clique_cover(disjoint_cliques(1, 4))
+    terms = bound_terms(aw.Constants.practical(cover), cover)
+    assert (terms.holds, terms.kappa, terms.widest, terms.n_cliques) == (True, 1.0, 0.0, 1)
+    eta, low, high = 0.4, -0.2, 0.7
+    expected = eta * ((high - low) / 2.0) ** 2 / 2.0  # c is free, so it is the middle, and the mass stays 1
+    assert stability_of(terms, eta, 1.0, 1.0, 1.0, low, high) == pytest.approx(expected, rel=1e-12)
+
+
 @pytest.mark.compiled
 @pytest.mark.parametrize("world", ["stochastic:gap=0.25", "lock-in", "constrained-adversary"])
 @pytest.mark.parametrize("shape", [(2, 3), (5, 1), (4, 4)])
