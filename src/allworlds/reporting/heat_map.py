@@ -53,7 +53,8 @@ def heat_table(
 
     ``classes`` has the look of some rows. A missing ratio is a dash.
     """
-    head = "".join(f'<th scope="col">{escape(title)}</th>' for title in ["learner", "", "worst", *columns.values()])
+    titles = (title.replace("-", "\N{NON-BREAKING HYPHEN}") for title in columns.values())  # lock-in is one word
+    head = "".join(f'<th scope="col">{escape(title)}</th>' for title in ["learner", "", "worst", *titles])
     body = []
     for name, row in ratios.items():
         known = [value for value in (row.get(column) for column in columns) if value is not None]

@@ -82,7 +82,7 @@ class Result:
     above: float
     """The share of runs with a regret above 0.1 T."""
     microseconds: float
-    """Time per round in the fastest of the runs: what else the machine has to do only makes it longer."""
+    """Time per round in the fastest run; other work on the machine made it up to ten times as long."""
 
     @property
     def cell(self) -> tuple[str, str, str, int]:

@@ -1,10 +1,10 @@
 """Advice: which learner to use on a graph, from the stored results of the comparison and not from taste.
 
 The measured graphs of the same kind and observability that are nearest to the graph, in the logarithms of its arms, its
-independence number and ``theta / alpha``, stand for it. Of the learners that take the graph and were measured on all of
-them, the one whose worst ratio is smallest is recommended; those of which fewer runs were above 0.1 T come first. Told
+independence number and ``theta / alpha``, stand for it. Of the learners that take the graph and were measured in all
+their worlds, the one whose mean ratio is smallest is recommended; those with fewer runs above 0.1 T come first. Told
 nothing of the losses, only learners that are good in several worlds are candidates, and they are compared with each
-other.
+other. ``benchmarks/rules_of_advice.py`` compares this rule with others, on each measured graph from the rest.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from allworlds.workflows.comparison import (
     with_ratios,
 )
 
-SIMILAR = 3
+SIMILAR = 5
 """How many of the measured graphs stand for a new one."""
 DEFAULT = "tsallis-shannon"
 
@@ -49,7 +49,7 @@ class Candidate:
     worst: float
     """The largest ratio to the best in a cell."""
     mean: float
-    """The geometric mean of the ratios."""
+    """The geometric mean of the ratios, by which candidates are chosen."""
     above: float
     """The largest share of runs above 0.1 T in a cell."""
 
@@ -116,10 +116,12 @@ class Recommendation:
         if len(self.candidates) == 1:
             text += "no other was measured in every world"
         else:
-            text += f"its regret is at most {first.worst:.2f} times that of {field} in every world"
+            text += (
+                f"its regret is {first.mean:.2f} times that of {field} in the mean and at most {first.worst:.2f} times"
+            )
             second = self.candidates[1]
             lock = f", with up to {second.above:.0%} of its runs above 0.1 T" if second.above > first.above else ""
-            text += f", and next comes {second.learner} with {second.worst:.2f}{lock}"
+            text += f", and next comes {second.learner} with {second.mean:.2f} and {second.worst:.2f}{lock}"
         return f"{text}."
 
     def _safer(self) -> str:
@@ -207,16 +209,20 @@ def has_bound(learner: str, regime: str | None, kind: str = "undirected") -> boo
 
 
 def similar_rows(
-    table: Sequence[Result], facts: GraphFacts, horizon: int | None = None, regime: str | None = None
+    table: Sequence[Result],
+    facts: GraphFacts,
+    horizon: int | None = None,
+    regime: str | None = None,
+    similar: int = SIMILAR,
 ) -> list[Result]:
-    """The rows of the measured graphs most like this one, in the worlds of the regime and at one horizon."""
+    """The rows of so many measured graphs most like this one, in the worlds of the regime and at one horizon."""
     alike = [
         row
         for row in table
         if row.experiment in ADVICE and (row.kind, row.observability) == (facts.kind, facts.observability)
     ]
     distances = {row.graph: _distance(row, facts) for row in alike}
-    nearest = sorted(distances, key=lambda graph: distances[graph])[:SIMILAR]
+    nearest = sorted(distances, key=lambda graph: distances[graph])[:similar]
     kept = [row for row in alike if row.graph in nearest and row.regime is not None and regime in (None, row.regime)]
     best: dict[tuple[str, str], tuple[float, int, str]] = {}  # of a graph and a world: the nearest horizon, most seeds
     for row in kept:
@@ -241,7 +247,7 @@ def rank(rows: Sequence[Result], usable: Sequence[str], regime: str | None) -> t
         mean = math.exp(sum(math.log(max(ratio, 1e-9)) for ratio in ratios) / len(ratios))
         found.append(Candidate(name, max(ratios), mean, max(row.above for row in mine)))
     least = min((one.above for one in found), default=0.0)
-    return sorted(found, key=lambda one: (one.above > least, one.worst, one.mean)), compared
+    return sorted(found, key=lambda one: (one.above > least, one.mean, one.worst)), compared
 
 
 def judge(rows: Sequence[Result]) -> list[tuple[str, Result]]:
