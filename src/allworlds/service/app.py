@@ -125,11 +125,11 @@ class App:
     async def _reply_task(self, content: Coroutine[Any, Any, Any], request: Request, connection: Connection) -> None:
         try:
             answer = await content
+            if not isinstance(answer, Stream):
+                self._reply(answer, request, connection)
+                return
         except Exception as error:
             self.refuse(self._refusal(error, request), connection)
-            return
-        if not isinstance(answer, Stream):
-            self._reply(answer, request, connection)
             return
         try:
             await connection.send_stream(answer)

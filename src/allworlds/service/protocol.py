@@ -6,12 +6,14 @@ committed. HTTP is most of what a decision costs; ``benchmarks/service_load/fram
 ASGI server.
 
 Requests of one connection are answered one after the other, in their order. Everything has a limit: the size of a head
-and of a body, the time that each may take to arrive, and the time that a connection may be idle.
+and of a body, the time that each may take to arrive, what a client may leave unread, and the time that a connection may
+be idle.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections import deque
 from collections.abc import Iterable
@@ -24,6 +26,7 @@ import httptools
 from allworlds.service.routes import Request, Stream
 from allworlds.service.security import Limits, Refused, shown
 
+LOG = logging.getLogger("allworlds.service")
 Header = tuple[bytes, bytes]
 
 FIXED = b"cache-control: no-store\r\nx-content-type-options: nosniff\r\n"
@@ -75,7 +78,9 @@ class Connection(asyncio.Protocol):
         self._deaf = False  # nothing more is read
         self._last = False  # nothing more is said after the answer that is being made
         self._paused = False  # the socket is not read while earlier requests wait
+        self._unread = False  # the client reads more slowly than we write
         self._in_head, self._in_message, self._head_size, self._piece = False, False, 0, 0
+        self._ended = False  # a request ended in the current piece
         self._timer: asyncio.TimerHandle | None = None
         self._waits_for = "head"
         self._active = 0.0
@@ -104,32 +109,39 @@ class Connection(asyncio.Protocol):
             self._can_write.set()
 
     def pause_writing(self) -> None:
-        """The client reads more slowly than we write: a stream waits."""
+        """The client reads more slowly than we write: streams and further requests wait."""
+        self._unread = True
         if self._can_write is not None:
             self._can_write.clear()
 
     def resume_writing(self) -> None:
         """The client has read."""
+        self._unread = False
         if self._can_write is not None:
             self._can_write.set()
+        self._start()
 
     def shut_down(self) -> None:
         """Close once what is being answered is answered."""
         self._deaf = self._last = True
         self._ready.clear()
         if not self._answering:
-            self.transport.close()
+            self._close()
 
     def data_received(self, data: bytes) -> None:
         """Parse what has arrived and start what is whole."""
         if self._deaf:
             return
-        self._piece = len(data)
+        self._piece, self._ended = len(data), False
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade:  # answered as if it had not asked, but what follows is not HTTP
-            self._deaf = True
-            self._ready.append(self._ready.pop()._replace(keep=False))
+            if not self._deaf:
+                self._deaf = True
+                self._ready.append(self._ready.pop()._replace(keep=False))
+        except httptools.HttpParserCallbackError as error:
+            LOG.error("a request could not be read", exc_info=error)
+            self._fail(500, "the service made a mistake; its log says more")
         except httptools.HttpParserError:
             self._fail(400, "the request is not HTTP")
         if self._ready:
@@ -140,13 +152,17 @@ class Connection(asyncio.Protocol):
         if self._deaf:
             return
         if self._in_head:
-            self._head_size += len(data)
+            self._head_size += 0 if self._ended else len(data)  # else most of the piece may be an earlier request
             if self._head_size > self.limits.head_bytes:
                 self._fail_head()
             elif self._waits_for != "head":
                 self._wait_for("head", self.limits.head_seconds)
-        elif self._in_message and self._waits_for != "body":
-            self._wait_for("body", self.limits.body_seconds)
+        elif self._in_message:
+            self._body_size += 0 if self._ended else len(data)
+            if self._body_size > self.limits.head_bytes + 8 * self._size:  # a chunk of one byte takes six
+                self._fail(413, "the body has long trailers or chunk extensions; send none")
+            elif self._waits_for != "body":
+                self._wait_for("body", self.limits.body_seconds)
         elif not self._in_message and self._waits_for != "nothing":
             self._wait_for("nothing", IDLE)
 
@@ -155,7 +171,10 @@ class Connection(asyncio.Protocol):
     def on_message_begin(self) -> None:
         """The first byte of a request."""
         self._in_head = self._in_message = True
-        self._head_size, self._url = 0, b""
+        self._head_size, self._body_size, self._url = 0, 0, b""
+        self._first_piece = self._piece
+        if self._waits_for != "nothing":  # each request has its own time
+            self._waits_for = "another"
         self._headers: list[Header] = []
         self._pieces: list[bytes] = []
         self._size = 0
@@ -173,12 +192,15 @@ class Connection(asyncio.Protocol):
         self._in_head = False
         if self._deaf:
             return
-        if self._piece > self.limits.head_bytes:  # a large piece: is it the head that is large?
+        if max(self._piece, self._first_piece) > self.limits.head_bytes:  # is it the head that is large?
             size = len(self._url) + sum(len(name) + len(value) for name, value in self._headers)
             if size > self.limits.head_bytes:
                 self._fail_head()
                 return
+        self._body_size -= self._piece  # which counts as the head's
         self._request = self._admitted()
+        if self._deaf:  # it is answered already
+            return
         headers = self._headers
         if any(name == b"expect" and value.lower() == b"100-continue" for name, value in headers if name[0] == 101):
             if isinstance(self._request, Refused):  # it waits for a word before it sends the body
@@ -223,7 +245,7 @@ class Connection(asyncio.Protocol):
 
     def on_message_complete(self) -> None:
         """A request is whole."""
-        self._in_message = False
+        self._in_message, self._ended = False, True
         if not self._deaf:
             pieces, parser = self._pieces, self._parser
             body = pieces[0] if len(pieces) == 1 else b"".join(pieces)
@@ -238,7 +260,7 @@ class Connection(asyncio.Protocol):
             return
         self._starting = True
         try:
-            while self._ready and not self._answering and not self.lost:
+            while self._ready and not self._answering and not self._unread and not self.lost:
                 request, body, keep, self._head_only = self._ready.popleft()
                 self._answering, self._last = True, self._last or not keep
                 if isinstance(request, Refused):
@@ -267,7 +289,7 @@ class Connection(asyncio.Protocol):
     def _answered(self) -> None:
         self._answering = False
         if self._last:
-            self.transport.close()
+            self._close()
             return
         self._active = self.loop.time()
         if self._ready:
@@ -282,12 +304,11 @@ class Connection(asyncio.Protocol):
         self._can_write.set()
         disposition = b'attachment; filename="%b"' % stream.filename.encode()
         close = CLOSE if self._last else b""
-        self.transport.write(
-            b"%b%bcontent-type: %b\r\ncontent-disposition: %b\r\ntransfer-encoding: chunked\r\n%b\r\n"
-            % (LINES[200], _common(), stream.content_type.encode(), disposition, close)
-        )
+        head = b"%b%bcontent-type: %b\r\ncontent-disposition: %b\r\ntransfer-encoding: chunked\r\n%b\r\n"
         whole = False
         try:
+            if not self.lost:
+                self.transport.write(head % (LINES[200], _common(), stream.content_type.encode(), disposition, close))
             piece: bytes | None = stream.first
             while piece is not None and not self.lost:
                 if piece:
@@ -308,6 +329,13 @@ class Connection(asyncio.Protocol):
 
     # --- what ends a connection -------------------------------------------------------------------------
 
+    def _close(self) -> None:
+        """Hear and say no more; wait until the client has read what was said, but not for ever."""
+        self._deaf = True
+        self._ready.clear()
+        self.transport.close()
+        self._wait_for("reading", self.limits.answer_seconds)
+
     def _wait_for(self, what: str, seconds: float) -> None:
         if self._timer is not None:
             self._timer.cancel()
@@ -316,12 +344,14 @@ class Connection(asyncio.Protocol):
 
     def _too_slow(self) -> None:
         self._timer = None
-        if self._waits_for == "nothing":
+        if self._waits_for == "reading":
+            self.transport.abort()
+        elif self._deaf or self._paused or self._waits_for == "nothing":  # the client need not send anything
             idle = self.loop.time() - self._active
             if self._answering or idle < IDLE:
-                self._wait_for("nothing", IDLE if self._answering else IDLE - idle)
+                self._wait_for(self._waits_for, IDLE if self._answering else IDLE - idle)
             else:
-                self.transport.close()
+                self._close()
         elif self._waits_for == "head":
             self._fail(408, f"no request arrived within {self.limits.head_seconds:g} s")
         else:
@@ -338,6 +368,8 @@ class Connection(asyncio.Protocol):
         if self._deaf or self.lost:
             return
         self._deaf = True
+        if self._timer is None:
+            self._wait_for("nothing", IDLE)
         self._ready.append(Arrived(refusal))
         self._start()
 
