@@ -22,7 +22,7 @@ from nursery import Commands, Nursery, free_port
 from postgres_server import PostgresServer
 from retrying_load import NAME, Client, Load
 
-pytest.importorskip("uvicorn", reason="needs the service; try pip install 'allworlds[service]'")
+pytest.importorskip("httptools", reason="needs the service; try pip install 'allworlds[service]'")
 
 BETWEEN = 12
 """Requests that are acknowledged between two kills."""
