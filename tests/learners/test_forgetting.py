@@ -143,6 +143,13 @@ def test_arms_come_and_go_in_a_learner_with_the_constants_of_an_earlier_version(
     assert agent.learner.constants == aw.Constants.practical(agent.learner.cover)
 
 
+def test_a_second_clique_in_a_learner_that_forgets_gets_the_constants_for_moving_worlds():
+    agent = aw.Agent(aw.TsallisShannon(aw.graphs.disjoint_cliques(1, 2), half_life=50), seed=1)
+    agent.add_arm("new")
+    assert agent.learner.cover.n_cliques == 2
+    assert agent.learner.constants == aw.Constants.forgetting(agent.learner.cover)
+
+
 @pytest.mark.parametrize("wrong", [0, 9, 2.5, True, "100"])
 def test_a_wrong_half_life_gets_a_sentence(wrong):
     with pytest.raises(aw.errors.InvalidParameter, match=r"half_life is .*; expected an integer from 10"):

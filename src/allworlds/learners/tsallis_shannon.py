@@ -328,7 +328,8 @@ class TsallisShannon(CliqueLearner[State, Ticket]):
     def moved(self, state: State, where: FeedbackGraph | CliqueCover, losses: Floats) -> tuple[Self, State]:
         """The learner with constants of the same setting on another graph or cover, and its state there."""
         cover = where if isinstance(where, CliqueCover) else clique_cover(where)
-        learner = type(self)(cover, constants_like(self.constants, self.cover, cover), half_life=self.half_life)
+        constants = constants_like(self.constants, self.cover, cover, forgets=self.half_life is not None)
+        learner = type(self)(cover, constants, half_life=self.half_life)
         return learner, learner._started_at(losses, state.clock)
 
     def with_estimates(self, state: State, losses: Floats, incurred: float) -> State:
@@ -388,10 +389,15 @@ class TsallisShannon(CliqueLearner[State, Ticket]):
         return cls(graph, Constants.from_dict(settings["constants"]), half_life=settings.get("half_life"))
 
 
-def constants_like(constants: Constants, old: CliqueCover, new: CliqueCover) -> Constants:
-    """The same setting for another cover; raise InvalidParameter if the constants were chosen by hand."""
+def constants_like(constants: Constants, old: CliqueCover, new: CliqueCover, forgets: bool = False) -> Constants:
+    """The same setting for another cover; raise InvalidParameter if the constants were chosen by hand.
+
+    With one clique the settings "practical" and "forgetting" are the same; ``forgets`` says which is meant.
+    """
     number = constants.label.rpartition("= ")[2]
     makers: list[Callable[[CliqueCover], Constants]] = [Constants.practical, Constants.forgetting, Constants.unproved]
+    if forgets:
+        makers = [Constants.forgetting, Constants.practical, Constants.unproved]
     if constants.label.startswith("paper"):
         makers = [lambda cover: Constants.paper(cover, int(number))]
     elif constants.label.startswith("sharp"):
