@@ -24,9 +24,8 @@ from numpy.typing import NDArray
 from allworlds import __version__
 from allworlds.agents.evaluation import evaluate, parse_policy
 from allworlds.agents.export import export_log
-from allworlds.agents.log import OBSERVED, OPEN, VOID
 from allworlds.agents.log_files import COLUMNS, HEADER, MORE, load_log
-from allworlds.agents.log_rows import Sight
+from allworlds.agents.log_rows import STATUSES, Sight
 from allworlds.foundation.errors import InvalidParameter, import_extra
 from allworlds.service.journal import VOIDED, DecisionRow, EventRow, ServiceError
 
@@ -39,6 +38,7 @@ PAGE = 1000
 PIECE = 1 << 16
 """Bytes that are sent at once."""
 ENDINGS = {"parquet": "parquet", "obp": "npz", "vw": "txt", "dsjson": "jsonl", "coba": "json", "jsonl": "jsonl"}
+OPEN, OBSERVED, VOID = STATUSES
 Pair = tuple[DecisionRow, EventRow | None]
 Pieces = Generator[bytes, None, None]
 
@@ -167,7 +167,7 @@ def _seeing(
 ) -> list[float] | None:
     """The probability with which each observed arm was to be seen."""
     if vector is not None:
-        seen: list[float] = np.concatenate(epoch.sight.probabilities(np.array([arm]), vector[None])).tolist()
+        seen: list[float] = epoch.sight.probabilities(np.array([arm]), vector[None]).tolist()
         return seen
     return None if decision.clique_probability is None else [decision.clique_probability] * len(observed)
 
