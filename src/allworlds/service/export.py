@@ -25,7 +25,7 @@ from allworlds import __version__
 from allworlds.agents.evaluation import evaluate, parse_policy
 from allworlds.agents.export import export_log
 from allworlds.agents.log_files import COLUMNS, HEADER, MORE, load_log
-from allworlds.agents.log_rows import STATUSES, Sight
+from allworlds.agents.log_rows import OBSERVED, OPEN, STATUSES, VOID, Sight
 from allworlds.foundation.errors import InvalidParameter, import_extra
 from allworlds.service.journal import VOIDED, DecisionRow, EventRow, ServiceError
 
@@ -38,7 +38,6 @@ PAGE = 1000
 PIECE = 1 << 16
 """Bytes that are sent at once."""
 ENDINGS = {"parquet": "parquet", "obp": "npz", "vw": "txt", "dsjson": "jsonl", "coba": "json", "jsonl": "jsonl"}
-OPEN, OBSERVED, VOID = STATUSES
 Pair = tuple[DecisionRow, EventRow | None]
 Pieces = Generator[bytes, None, None]
 
@@ -154,7 +153,7 @@ def _row(
         "seeing": _seeing(decision, epoch, arm, observed, vector),
         "probabilities": None if vector is None else _spread(vector, epoch, n_actions),
         "available": None if available is None else epoch.place[available].tolist(),
-        "status": OBSERVED if learnt else VOID if decision.status == VOIDED else OPEN,
+        "status": STATUSES[OBSERVED if learnt else VOID if decision.status == VOIDED else OPEN],
         "outcome_timestamp": event.at if learnt and event is not None else None,
         "package_version": __version__,
         "id": decision.id,
@@ -198,7 +197,7 @@ def _file(pairs: Iterable[Pair], rules: Sequence[Rule], format: str) -> Pieces:
 
 
 def _check_outcomes(table: Any) -> None:
-    if not (table["status"] == OBSERVED).any():
+    if not (table["status"] == STATUSES[OBSERVED]).any():
         raise ServiceError(409, "there is no decision with an outcome yet; report one first")
 
 
