@@ -24,9 +24,8 @@ from numpy.typing import NDArray
 from allworlds import __version__
 from allworlds.agents.evaluation import evaluate, parse_policy
 from allworlds.agents.export import export_log
-from allworlds.agents.log import OBSERVED, OPEN, VOID
 from allworlds.agents.log_files import COLUMNS, HEADER, MORE, load_log
-from allworlds.agents.log_rows import Sight
+from allworlds.agents.log_rows import OBSERVED, OPEN, STATUSES, VOID, Sight
 from allworlds.foundation.errors import InvalidParameter, import_extra
 from allworlds.service.journal import VOIDED, DecisionRow, EventRow, ServiceError
 
@@ -154,7 +153,7 @@ def _row(
         "seeing": _seeing(decision, epoch, arm, observed, vector),
         "probabilities": None if vector is None else _spread(vector, epoch, n_actions),
         "available": None if available is None else epoch.place[available].tolist(),
-        "status": OBSERVED if learnt else VOID if decision.status == VOIDED else OPEN,
+        "status": STATUSES[OBSERVED if learnt else VOID if decision.status == VOIDED else OPEN],
         "outcome_timestamp": event.at if learnt and event is not None else None,
         "package_version": __version__,
         "id": decision.id,
@@ -167,7 +166,7 @@ def _seeing(
 ) -> list[float] | None:
     """The probability with which each observed arm was to be seen."""
     if vector is not None:
-        seen: list[float] = np.concatenate(epoch.sight.probabilities(np.array([arm]), vector[None])).tolist()
+        seen: list[float] = epoch.sight.probabilities(np.array([arm]), vector[None]).tolist()
         return seen
     return None if decision.clique_probability is None else [decision.clique_probability] * len(observed)
 
@@ -198,7 +197,7 @@ def _file(pairs: Iterable[Pair], rules: Sequence[Rule], format: str) -> Pieces:
 
 
 def _check_outcomes(table: Any) -> None:
-    if not (table["status"] == OBSERVED).any():
+    if not (table["status"] == STATUSES[OBSERVED]).any():
         raise ServiceError(409, "there is no decision with an outcome yet; report one first")
 
 
