@@ -264,6 +264,25 @@ def test_the_log_of_another_agent_is_refused_and_its_file_is_not(tmp_path):
     assert len(aw.load_log(tmp_path / "log.jsonl")) == 4
 
 
+def test_rows_of_two_agents_in_one_file_stand_below_their_own_headers(tmp_path):
+    path = tmp_path / "log.jsonl"
+    agents = [aw.Agent(aw.graphs.disjoint_cliques(1, size), seed=1, log=path) for size in (2, 3)]
+    for agent in (*agents, *agents):
+        play(agent, 2)
+        agent.log.flush()
+    headers, rows = [], []
+    for line in map(json.loads, path.read_text().splitlines()):
+        if "log" in line:
+            headers.append(line["log"]["n_actions"])
+        else:
+            rows.append((headers[-1], line["n_actions"]))
+    assert headers == [2, 3, 2, 3]
+    assert rows == [pair for n in headers for pair in [(n, n)] * 2]
+    play(agents[1], 1)
+    agents[1].log.flush()
+    assert path.read_text().count('{"log"') == 4  # nobody else has written since
+
+
 def test_files_that_are_no_logs_are_refused(tmp_path):
     with pytest.raises(aw.errors.InvalidParameter, match="there is no log"):
         aw.load_log(tmp_path / "log.parquet")

@@ -13,7 +13,7 @@ import pytest
 
 from allworlds.foundation.errors import InvalidParameter
 from allworlds.service.engine import Engine
-from allworlds.service.journal import ServiceError, Unavailable
+from allworlds.service.journal import DecisionRow, LearnerRow, ServiceError, Unavailable
 from allworlds.service.memory import MemoryJournal
 from allworlds.service.sqlite import SQLiteJournal, connect
 from allworlds.service.sqlite_file import check_local
@@ -46,6 +46,20 @@ def test_a_second_process_stops_with_a_sentence_until_the_first_ends(tmp_path: P
     child.kill()
     child.communicate()
     SQLiteJournal(path).close()
+
+
+def test_an_id_twice_in_one_batch_is_one_decision_and_the_first_counts(tmp_path: Path) -> None:
+    journal = SQLiteJournal(tmp_path / "a.db")
+    with journal.transaction():
+        journal.add_learner(LearnerRow("prices", "{}", "{}", b"s" * 32, 1.0))
+        rows = journal.add_decisions(
+            [
+                DecisionRow("prices", id, "", 0, round, "a", "[]", 0.5, None, None, None, 1.0, None)
+                for id, round in (("b", 1), ("a", 2), ("b", 3))
+            ]
+        )
+    assert [(row.id, row.round) for row in rows] == [("b", 1), ("a", 2), ("b", 1)]
+    journal.close()
 
 
 @pytest.mark.parametrize(

@@ -202,7 +202,7 @@ def open_log(target: LogTarget, learner: Learner, allowed: ValueRange) -> Decisi
     log = target if isinstance(target, DecisionLog) else DecisionLog(target)
     if log.in_use:
         raise InvalidParameter(
-            "log is the log of another agent; expected one of its own; several agents may be given the same file name"
+            "log is the log of another agent; expected one of its own, with a file of its own while both decide"
         )
     log.start(learner, allowed)
     return log

@@ -146,18 +146,22 @@ class LineFile:
             raise InvalidParameter(f"log is {str(path)!r}, which is a folder; expected a file of JSON lines")
         self.path = path
         self._said: str | None = None
+        self._end = 0
 
     def append(self, columns: Mapping[str, Any], header: Mapping[str, Any]) -> None:
         """Append lines and sync the file."""
         head = json.dumps({"log": dict(header)})
-        lines = (b"" if head == self._said else head.encode() + b"\n") + as_json_lines(columns)
+        lines = as_json_lines(columns)
         with disk_errors(f"write to {self.path}"), self.path.open("ab+") as file:
             end = file.seek(0, os.SEEK_END)
             if end and (file.seek(end - 1), file.read(1))[1] != b"\n":
                 file.write(b"\n")  # a kill cut the last line short
+            if head != self._said or end != self._end:  # rows belong to the last header, whoever wrote it
+                file.write(head.encode() + b"\n")
             file.write(lines)
             file.flush()
             os.fsync(file.fileno())
+            self._end = file.tell()
         self._said = head
 
 

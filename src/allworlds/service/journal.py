@@ -63,7 +63,7 @@ class LearnerRow(NamedTuple):
     body: str
     """Canonical JSON of the creation request: the same body again is the same learner."""
     rule: str
-    """JSON: the learner with its graph or cover, and how values are reported; see ``service.live.Rule``."""
+    """JSON: the learner with its graph or cover, and how values are reported; see ``service.rule.Rule``."""
     secret: bytes
     """32 random bytes; the uniforms of a decision follow from them and its id. Never exported, never logged."""
     created_at: float

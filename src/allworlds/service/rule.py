@@ -1,6 +1,6 @@
 """The rule of a learner in one epoch: who sees whom, how to learn, and how values are reported.
 
-A rule is made from the body of a creation request (:mod:`~allworlds.service.rule_body`), or by adding or retiring an arm, and is
+A rule is made from the body of a creation request (``service.rule_body``), or by adding or retiring an arm, and is
 journalled as text with all its numbers: constants, graph and cover. A later version of this package that computes other
 constants or another cover for the same request changes no learner that exists.
 """

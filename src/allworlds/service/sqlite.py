@@ -216,8 +216,13 @@ class SQLiteJournal:
             if len(added) == len(part):
                 stored += part
             else:
-                own = set(added)
-                stored += [row if row[:2] in own else self.decisions(row[0], [row.id])[row.id] for row in part]
+                missing = set(added)  # of two rows of one id the first was added
+                for row in part:
+                    if row[:2] in missing:
+                        missing.remove(row[:2])
+                        stored.append(row)
+                    else:
+                        stored.append(self.decisions(row.learner, [row.id])[row.id])
         return stored
 
     def decisions(self, learner: str, ids: Iterable[str]) -> dict[str, DecisionRow]:
