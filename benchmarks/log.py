@@ -15,6 +15,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -35,12 +36,11 @@ def seconds_of_agent(agent: aw.Agent, losses: list[list[float]], clock: Callable
 def measure(n_cliques: int, size: int, n_rounds: int, repeats: int, clock: Callable[[], float]) -> dict[str, float]:
     graph = aw.graphs.disjoint_cliques(n_cliques, size)
     losses = np.random.default_rng(1).uniform(size=(n_rounds, size)).tolist()
-    spent: dict[str, list[float]] = {"none": [], "parquet": [], "jsonl": []}
+    spent: dict[str, list[float]] = {"none": [], "parquet": [], "jsonl": [], "function": []}
     with tempfile.TemporaryDirectory() as folder:
-        agents = {
-            kind: aw.Agent(graph, seed=1, log=None if kind == "none" else Path(folder) / f"log.{kind}")
-            for kind in spent
-        }
+        targets: dict[str, Any] = {"none": None, "function": lambda row: None}
+        targets |= {kind: Path(folder) / f"log.{kind}" for kind in ("parquet", "jsonl")}
+        agents = {kind: aw.Agent(graph, seed=1, log=targets[kind]) for kind in spent}
         for turn in range(repeats + 1):
             for kind, agent in agents.items():
                 seconds = seconds_of_agent(agent, losses if turn else losses[:100], clock)
@@ -52,6 +52,7 @@ def measure(n_cliques: int, size: int, n_rounds: int, repeats: int, clock: Calla
         "rounds_per_second": n_rounds / statistics.median(spent["none"]),
         "parquet_ratio": ratios["parquet"],
         "jsonl_ratio": ratios["jsonl"],
+        "function_ratio": ratios["function"],
     }
 
 
@@ -75,7 +76,10 @@ def main(arguments: list[str] | None = None) -> int:
         print(json.dumps(result))
     else:
         print(f"{result['n_arms']:.0f} arms, {result['rounds_per_second']:,.0f} rounds/s without a log")
-        print(f"  with Parquet {result['parquet_ratio']:.2f} of that, with JSON lines {result['jsonl_ratio']:.2f}")
+        print(
+            f"  with Parquet {result['parquet_ratio']:.2f} of that, with JSON lines {result['jsonl_ratio']:.2f}, with a"
+            f" function that does nothing {result['function_ratio']:.2f}"
+        )
     return 0
 
 

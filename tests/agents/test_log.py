@@ -195,6 +195,30 @@ def test_a_function_gets_every_event():
     assert json.dumps(rows)
 
 
+@pytest.mark.parametrize("learner", ["tsallis-shannon", "exp3-set", "thompson-n"])
+def test_a_function_is_told_what_a_file_says_of_each_event(tmp_path, learner):
+    graph = aw.FeedbackGraph(5, [(0, 1), (1, 2), (3, 4)], labels=list("abcde"))
+    rows: list[dict] = []
+    logs = [rows.append, DecisionLog(tmp_path / "log.jsonl", flush_seconds=0.0)]
+    for log in logs:
+        agent = aw.Agent(aw.make_learner(learner, graph), seed=3, reward=True, low=-1.0, high=3.0, log=log)
+        rng = np.random.default_rng(4)
+        for k in range(12):
+            decision = agent.choose(available=["a", "d", "e"] if k % 3 == 1 and learner != "thompson-n" else None)
+            if k % 4 == 3:
+                agent.void(decision)
+            else:
+                agent.observe(decision, {arm: rng.uniform(-1.0, 3.0) for arm in decision.observes})
+    written = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()[1:]]
+    assert len(rows) == len(written) == 24
+    for told, said in zip(rows, written, strict=True):
+        assert list(told) == list(said)
+        for name in told:
+            same = told[name] == said[name] or told[name] == pytest.approx(said[name], rel=1e-6, abs=1e-12)
+            assert name.endswith("timestamp") or same if told[name] is not None else said[name] is None, name
+    assert json.dumps(rows)
+
+
 def test_a_log_that_fails_warns_and_the_agent_goes_on():
     def fail(row):
         raise OSError("no space left")

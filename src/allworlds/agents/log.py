@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from allworlds.agents.log_files import LogFile, as_dictionaries, log_file
-from allworlds.agents.log_rows import OBSERVED, VOID, Block, Era, older_columns
+from allworlds.agents.log_rows import OBSERVED, OPEN, VOID, Block, Era, older_columns, row_of_event
 from allworlds.agents.reports import Decision, ValueRange
 from allworlds.foundation.errors import AllWorldsError, InvalidParameter
 from allworlds.learners import Learner
@@ -113,6 +113,9 @@ class DecisionLog:
         with self._lock:
             if probabilities is None:
                 probabilities = self.distribution()
+            if self._call is not None:
+                self._tell(decision, arm, OPEN, vector=probabilities, available=available)
+                return
             self._block.chose(decision, arm, time.time(), probabilities, available)
             self._moved()
 
@@ -121,15 +124,28 @@ class DecisionLog:
 
         ``arm`` is None where the decision is older than the arms.
         """
-        with self._lock:
-            self._block.ended(decision, arm, OBSERVED, time.time(), values)
-            self._moved()
+        self._ended(decision, arm, OBSERVED, values)
 
     def voided(self, decision: Decision, arm: int | None) -> None:
         """Note that a decision was taken back."""
+        self._ended(decision, arm, VOID, None)
+
+    def _ended(self, decision: Decision, arm: int | None, status: int, values: NDArray[np.float64] | None) -> None:
         with self._lock:
-            self._block.ended(decision, arm, VOID, time.time(), None)
+            if self._call is not None and arm is not None:
+                self._tell(decision, arm, status, values=values)
+                return
+            self._block.ended(decision, arm, status, time.time(), values)
             self._moved()
+
+    def _tell(self, decision: Decision, arm: int, status: int, **known: Any) -> None:
+        """Call the function with one event; it is called once, whatever it raises."""
+        row = row_of_event(self._block.era, decision, arm, time.time(), status, most_arms=self.most_arms, **known)
+        assert self._call is not None
+        try:
+            self._call(row)
+        except Exception as error:
+            _warn(f"the log cannot be written: {error}; 0 rows wait in memory")
 
     def _next_block(self, era: Era) -> None:
         self._block = Block(era)
@@ -155,11 +171,7 @@ class DecisionLog:
             while self._n_waiting() > MOST_WAITING:
                 dropped += len(self._blocks.pop(0))
             lost = f"; the oldest {dropped:,} were dropped" if dropped else ""
-            warnings.warn(
-                f"the log cannot be written: {error}; {self._n_waiting():,} rows wait in memory{lost}",
-                RuntimeWarning,
-                stacklevel=4,
-            )
+            _warn(f"the log cannot be written: {error}; {self._n_waiting():,} rows wait in memory{lost}")
 
     def flush(self) -> None:
         """Write all rows that wait in memory; after this they survive a kill."""
@@ -168,10 +180,8 @@ class DecisionLog:
             while self._n_waiting():
                 block = self._blocks[0]
                 if self._call is not None:
-                    made = as_dictionaries(block.columns(self.most_arms)) if block.has_rows else []
-                    made += as_dictionaries(older_columns(block)) if block.older else []
-                    block.clear_rows()  # a function is called once for each event, whatever it raises
-                    block.older.clear()
+                    made = as_dictionaries(older_columns(block)) if block.older else []
+                    block.older.clear()  # a function is called once for each event, whatever it raises
                     for one in made:
                         self._call(one)
                 else:
@@ -192,6 +202,11 @@ class DecisionLog:
     def close(self) -> None:
         """Write the rest."""
         self.flush()
+
+
+def _warn(sentence: str) -> None:
+    """At the line that asked the agent."""
+    warnings.warn(sentence, RuntimeWarning, stacklevel=6)
 
 
 LogTarget = str | os.PathLike[str] | Callable[[LogRow], object] | DecisionLog

@@ -76,6 +76,19 @@ class Sight:
         groups = self.where[arms]
         return self._order[ragged(self._starts[groups], self.sizes[groups])]
 
+    def shown(self, arm: int) -> NDArray[np.int64]:
+        """The arms that one arm shows."""
+        group = self.where[arm]
+        return self._order[self._starts[group] : self._starts[group + 1]]
+
+    def chances(self, arm: int, vector: NDArray[np.float64]) -> list[float]:
+        """The probability of seeing each arm that one choice shows."""
+        shown = self.shown(arm)
+        if self._is_partition:
+            return [min(float(vector[shown].sum()), 1.0)] * shown.size
+        seen: list[float] = self.probabilities(np.array([arm]), vector[None]).tolist()
+        return seen
+
     def as_data(self) -> dict[str, list[int]] | None:
         """The group of each arm and the arms that each group shows; None if that is too much for a header."""
         if self._order.size + self.where.size > MOST_SIGHTS:
@@ -212,6 +225,58 @@ def ragged(starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.in
     """
     offsets = np.cumsum(sizes) - sizes
     return np.repeat(starts - offsets, sizes) + np.arange(sizes.sum())
+
+
+def row_of_event(
+    era: Era,
+    decision: Decision,
+    arm: int,
+    now: float,
+    status: int,
+    vector: NDArray[np.float64] | None = None,
+    available: NDArray[np.int64] | None = None,
+    values: NDArray[np.float64] | None = None,
+    most_arms: int = 0,
+) -> dict[str, Any]:
+    """One event as a dictionary: what a block that has only this one would say, in a tenth of the time.
+
+    A decision has the status OPEN and, if they are known, the probabilities of all arms; an outcome has neither.
+    """
+    sight, learner, details = era.sight, era.learner, decision.details
+    is_open, place = status == OPEN, int(sight.own_place[arm])
+    losses = None if values is None else _plain(_scaled(values, era.allowed))
+    loss = None if losses is None or place < 0 else losses[place]
+    pscore = decision.probability
+    if math.isnan(pscore) and vector is not None:
+        pscore = float(vector[arm])
+    return {
+        "decision_id": decision.id,
+        "kind": KINDS[1 if is_open else 2],
+        "learner": learner.title,
+        "round": decision.round,
+        "timestamp": now if is_open else None,
+        "action": arm,
+        "arm": sight.labels[arm],
+        "n_actions": learner.n_arms,
+        "loss": loss,
+        "reward": None if loss is None else 1.0 - loss,
+        "pscore": None if math.isnan(pscore) else pscore,
+        "clique": details.get("clique"),
+        "clique_pscore": details.get("clique_probability"),
+        "observed": sight.shown(arm).tolist(),
+        "losses": losses,
+        "seeing": None if vector is None else sight.chances(arm, vector),
+        "probabilities": None if vector is None or vector.size > most_arms else vector.astype(np.float32).tolist(),
+        "available": None if available is None else np.asarray(available).tolist(),
+        "status": STATUSES[status],
+        "outcome_timestamp": None if is_open else now,
+        "package_version": __version__,
+    }
+
+
+def _plain(values: NDArray[np.float64]) -> list[float | None]:
+    """A number that is not known is None."""
+    return [None if value != value else value for value in values.tolist()]
 
 
 def older_columns(block: Block) -> dict[str, Any]:

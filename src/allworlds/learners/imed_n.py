@@ -44,6 +44,7 @@ class State(IndexState):
 class IMEDN(IndexLearner[State]):
     """Indexed minimum empirical divergence over observations.
 
+    >>> import numpy as np
     >>> from allworlds.graphs import disjoint_cliques
     >>> learner = IMEDN(disjoint_cliques(1, 3))
     >>> state = learner.init()

@@ -55,6 +55,7 @@ class State(IndexState):
 class KLUCBN(IndexLearner[State]):
     """KL-UCB over observations; ``c`` weighs ``log(log(t))`` in the level.
 
+    >>> import numpy as np
     >>> from allworlds.graphs import disjoint_cliques
     >>> learner = KLUCBN(disjoint_cliques(1, 3))
     >>> state = learner.init()

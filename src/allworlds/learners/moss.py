@@ -54,6 +54,7 @@ class StateN(IndexState):
 class MOSS(IndexLearner[State]):
     """MOSS for a horizon, blind to the graph.
 
+    >>> import numpy as np
     >>> from allworlds.graphs import bandit
     >>> learner = MOSS(bandit(3), horizon=1000)
     >>> state = learner.init()
@@ -77,6 +78,7 @@ class MOSS(IndexLearner[State]):
 class MOSSN(IndexLearner[StateN]):
     """MOSS over observations, with a horizon or without.
 
+    >>> import numpy as np
     >>> from allworlds.graphs import disjoint_cliques
     >>> learner = MOSSN(disjoint_cliques(2, 2))
     >>> state = learner.init()
