@@ -2,9 +2,8 @@
 
     scripts/bench held_back > src/allworlds/experiments/shipped/held-back.toml
 
-Sizes, gaps, growths, budgets and lengths of phases are drawn from ``--seed``. The file was drawn once, with the seed
-below, after the rule of choice had been fixed, and judged once. Whoever changes the rule by looking at these cells must
-draw new ones.
+Sizes, gaps, growths, budgets and lengths of phases are drawn from ``--seed``. Draw the file after the
+rule of choice has been fixed, and judge it once. Whoever changes the rule by looking at these cells must draw new ones.
 """
 
 from __future__ import annotations

@@ -269,7 +269,7 @@ class Connection(asyncio.Protocol):
                     self.app.answer(request, body, self)
         finally:
             self._starting = False
-        if self._paused and not self._ready and not self._last and not self.lost:
+        if self._paused and not (self._ready or self._last or self._deaf or self.lost):
             self._paused = False
             self.transport.resume_reading()
 
