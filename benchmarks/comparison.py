@@ -3,6 +3,7 @@
     scripts/bench comparison                      everything; goes on where it was stopped
     scripts/bench comparison --table growth       print one table, and run only what it needs
     scripts/bench comparison --table graphs --stored    the same from the results that ship with the package, in seconds
+    scripts/bench comparison --only held-back     play this one, replace its rows and the tables that are made from rows
 
 Results are kept in results/comparison/VERSION, so numbers of two versions are never mixed. The small versions of the
 experiments are run; ``allworlds run NAME`` runs a full one.
@@ -180,12 +181,12 @@ FROM_RUNS: dict[str, tuple[str, Callable[[Path], str]]] = {
     "weak": ("weakly-observable", slopes),
     "corruption": ("corruption-slopes", slopes),
     "growth": ("constants", slopes),
+    "chance": (HELD_BACK, chance),
 }
 """Tables that need the single runs of an experiment."""
-CHANCE, SPEED = "chance", "speed"
-"""The table that needs the held-back cells with other seeds, and the one that is measured on the spot."""
-TITLES = (*FROM_ROWS, *FROM_RUNS, CHANCE, SPEED)
-OTHER_SEEDS = ("grid.seeds=[200, 201, 202]",)
+SPEED = "speed"
+"""The table that is measured on the spot."""
+TITLES = (*FROM_ROWS, *FROM_RUNS, SPEED)
 
 
 def stored(experiment: str) -> list[Result]:
@@ -198,6 +199,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--table", choices=TITLES, help="print this table, and write nothing")
     parser.add_argument("--stored", action="store_true", help="make the table from the shipped results; run nothing")
+    parser.add_argument("--only", nargs="+", metavar="NAME", choices=(*EXPERIMENTS, HELD_BACK), help="see above")
     parser.add_argument("--results", type=Path, default=ROOT / "results" / "comparison", help="folder of all runs")
     parser.add_argument("--jobs", type=int, help="threads; all cores if not given")
     options = parser.parse_args()
@@ -205,18 +207,15 @@ def main() -> None:
         parser.error(f"--stored needs --table with one of {', '.join(FROM_ROWS)}")
     home = options.results / code_version()
 
-    def run(name: str, changes: Sequence[str] = ()) -> Path:
-        folder = Path(home / (f"{name}-again" if changes else name))
+    def run(name: str) -> Path:
+        folder = Path(home / name)
         print(f"{name}: {folder}", flush=True)
-        listener = Listener(on_notice=print)
-        run_experiment(name, folder, changes=changes, small=True, jobs=options.jobs, listener=listener)
+        run_experiment(name, folder, small=True, jobs=options.jobs, listener=Listener(on_notice=print))
         return folder
 
     def make(title: str) -> str:
         if title == SPEED:
             return speed()
-        if title == CHANCE:
-            return chance(stored(HELD_BACK), collect(HELD_BACK, run(HELD_BACK, OTHER_SEEDS)))
         if title in FROM_RUNS:
             name, draw = FROM_RUNS[title]
             return draw(run(name))
@@ -226,10 +225,11 @@ def main() -> None:
     if options.table:
         print(make(options.table))
         return
-    rows = [row for name in (*EXPERIMENTS, HELD_BACK) for row in collect(name, run(name))]
-    write_results(rows, STORED)
+    played = options.only or (*EXPERIMENTS, HELD_BACK)
+    found = {name: collect(name, run(name)) if name in played else stored(name) for name in (*EXPERIMENTS, HELD_BACK)}
+    write_results([row for rows in found.values() for row in rows], STORED, options.only)
     stored_results.cache_clear()
-    for title in TITLES:
+    for title in [title for title in TITLES if title in FROM_ROWS or not options.only]:
         write_between_marks(PAGE, title, f"{make(title)}\n\n```sh\nscripts/bench comparison --table {title}\n```")
     print(f"wrote '{STORED}' and '{PAGE}'")
 

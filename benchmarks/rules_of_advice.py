@@ -46,10 +46,11 @@ def ratios(rows: Sequence[Result], regime: str | None, similar: int, by: str, *,
 def main() -> None:
     """Print a table for each regime."""
     argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
-    rows = [row for row in stored_results() if row.experiment in ADVICE]
-    rows = [
-        row for row in rows if row.observability == "strong" and row.kind != "loopless"
-    ]  # of the others one always wins
+    graphs: dict[str, list[Result]] = {}
+    for row in stored_results():
+        if row.experiment in ADVICE and row.observability == "strong" and row.kind != "loopless":
+            graphs.setdefault(row.graph, []).append(row)  # of the others one always wins
+    rows = [row for mine in graphs.values() for row in similar_rows(mine, facts_of(mine[0]))]  # each world once
     for regime in (None, *REGIMES):
         body = []
         for similar in SIMILAR:

@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 import allworlds as aw
 from allworlds.cli import app
 from allworlds.experiments.cells import Cell
+from allworlds.experiments.work import code_version
 from allworlds.foundation.errors import InvalidGraph, InvalidParameter
 from allworlds.learners.base import accepts_graph
 from allworlds.learners.by_name import LEARNERS
@@ -39,6 +40,13 @@ def test_the_stored_table_names_its_version_and_has_every_experiment():
 def test_the_table_survives_writing_and_reading(tmp_path):
     write_results(ROWS[:50], tmp_path / "t.csv")
     assert read_results((tmp_path / "t.csv").read_text()) == list(ROWS[:50])
+
+
+def test_rows_that_are_played_alone_are_named_with_their_version_and_the_line_before_stays(tmp_path):
+    write_results(ROWS[:5], tmp_path / "t.csv", ["directed", HELD_BACK])
+    line = (tmp_path / "t.csv").read_text().splitlines()[0]
+    assert line.startswith(f"# made by allworlds {stored_version()} with scripts/bench comparison")
+    assert line.endswith(f"; rows of directed and {HELD_BACK} by {code_version()}")
 
 
 def test_ratios_divide_by_the_least_regret_of_a_rival_in_the_same_cell():

@@ -96,14 +96,15 @@ class Result:
         return next((regime for regime, worlds in REGIMES.items() if name in worlds), None)
 
 
-def collect(experiment: str, folder: str | Path) -> list[Result]:
-    """The rows of one finished experiment."""
+def collect(experiment: str, folder: str | Path, parity: int | None = None) -> list[Result]:
+    """The rows of one finished experiment; with a ``parity`` of 0 or 1, from every second seed alone."""
     groups: dict[tuple[str, str, int, str], list[FinishedCell]] = {}
     for one in read_cells(folder):
         cell = one.record.cell
         groups.setdefault((cell.graph, cell.world, cell.horizon, cell.learner), []).append(one)
     rows = []
-    for (graph, world, horizon, learner), cells in groups.items():
+    for (graph, world, horizon, learner), runs in groups.items():
+        cells = runs if parity is None else runs[parity::2]
         finals = [float(one.rows.values[-1, CLEAN]) for one in cells]
         times = [one.record.seconds for one in cells if one.record.seconds is not None]
         rows.append(
@@ -165,10 +166,16 @@ def interval(text: str) -> Interval | None:
 # --- the stored table -------------------------------------------------------------------------------------
 
 
-def write_results(rows: Sequence[Result], path: Path) -> None:
-    """Write the table: a line with the version that made it, then comma-separated values."""
+def write_results(rows: Sequence[Result], path: Path, only: Sequence[str] | None = None) -> None:
+    """Write the table: a line with the version that made it, then comma-separated values.
+
+    Where ``only`` some experiments were played, the stored line stays and names the version of these besides.
+    """
     text = io.StringIO()
-    text.write(f"# made by allworlds {code_version()} with scripts/bench comparison\n")
+    made = f"# made by allworlds {code_version()} with scripts/bench comparison"
+    if only:
+        made = f"{_stored_text().splitlines()[0]}; rows of {' and '.join(only)} by {code_version()}"
+    text.write(f"{made}\n")
     writer = csv.DictWriter(text, [field.name for field in fields(Result)], lineterminator="\n")
     writer.writeheader()
     writer.writerows({key: "" if value is None else value for key, value in asdict(row).items()} for row in rows)
