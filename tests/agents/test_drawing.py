@@ -80,7 +80,7 @@ def test_shares_are_mixed_and_hold_at_every_draw():
         agent.observe(decision, {arm: float(arm == 0 or arm == 6) for arm in decision.observes})
         own = agent.learner.distribution(agent._state)
         mixed = np.array([0.25, 0, 0, 0, 0, 0, 0.1]) + 0.65 * own
-        assert agent.distribution == pytest.approx(mixed, rel=1e-12)
+        assert agent.distribution == pytest.approx(mixed, rel=1e-10)  # two ways of computing the same probabilities
     assert agent.distribution[0] < 0.4
     assert agent.distribution[0] >= 0.25
     assert agent.distribution.sum() == pytest.approx(1.0, abs=1e-12)
