@@ -243,6 +243,26 @@ def test_rows_that_could_not_be_written_are_written_later(tmp_path):
     assert aw.load_log(path)["status"].tolist() == ["observed"]
 
 
+def test_rows_that_were_written_but_not_synced_do_not_stand_twice(tmp_path, monkeypatch):
+    path = tmp_path / "log.jsonl"
+    agent = aw.Agent(aw.graphs.disjoint_cliques(1, 2), seed=1, log=DecisionLog(path, flush_seconds=0.0))
+    agent.observe(agent.choose(), [0.5, 1.0])
+    real = os.fsync
+
+    def fail(number):
+        monkeypatch.setattr(os, "fsync", real)
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.warns(RuntimeWarning, match="rows wait in memory"):
+        decision = agent.choose()
+    agent.observe(decision, [0.0, 1.0])
+    assert aw.load_log(path)["decision_id"].tolist() == [1, 2]
+    with path.open("ab") as file:
+        file.write(b"{")  # a kill
+    assert aw.load_log(path)["decision_id"].tolist() == [1, 2]
+
+
 def test_many_arms_are_logged_without_the_whole_vector(tmp_path):
     agent = aw.Agent(aw.graphs.disjoint_cliques(2, 3), seed=1, log=DecisionLog(tmp_path / "log.jsonl", most_arms=5))
     play(agent, 3)

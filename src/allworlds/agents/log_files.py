@@ -152,17 +152,30 @@ class LineFile:
         """Append lines and sync the file."""
         head = json.dumps({"log": dict(header)})
         lines = as_json_lines(columns)
-        with disk_errors(f"write to {self.path}"), self.path.open("ab+") as file:
+        with disk_errors(f"write to {self.path}"), self.path.open("ab+", buffering=0) as file:
             end = file.seek(0, os.SEEK_END)
-            if end and (file.seek(end - 1), file.read(1))[1] != b"\n":
-                file.write(b"\n")  # a kill cut the last line short
             if head != self._said or end != self._end:  # rows belong to the last header, whoever wrote it
-                file.write(head.encode() + b"\n")
-            file.write(lines)
-            file.flush()
-            os.fsync(file.fileno())
-            self._end = file.tell()
+                lines = head.encode() + b"\n" + lines
+            if end and (file.seek(end - 1), file.read(1))[1] != b"\n":
+                lines = b"\n" + lines  # a kill cut the last line short
+            try:
+                written = 0
+                while written < len(lines):
+                    written += file.write(lines[written:])
+                os.fsync(file.fileno())
+            except BaseException:  # the rows wait on and are written again: what is there of them must not count twice
+                _take_back(file, end, lines)
+                raise
+            self._end = file.seek(0, os.SEEK_END)
         self._said = head
+
+
+def _take_back(file: Any, end: int, lines: bytes) -> None:
+    """Cut off what stands behind ``end``, if it is the beginning of ``lines`` and nobody else's."""
+    with contextlib.suppress(OSError):
+        file.seek(end)
+        if lines.startswith(file.read()):
+            file.truncate(end)
 
 
 class PartFolder:
@@ -336,7 +349,7 @@ def _parsed_lines(path: Path) -> Iterator[dict[str, Any]]:
         try:
             value = json.loads(line)
         except ValueError:
-            if line.startswith(b'{"'):
+            if line.startswith(b'{"') or line == b"{":
                 continue  # cut short by a kill
             raise InvalidState(f"line {number} of {path} is not JSON; expected a log of decisions") from None
         if not isinstance(value, dict):
