@@ -33,7 +33,8 @@ def ratios(rows: Sequence[Result], regime: str | None, similar: int, by: str, *,
     graphs = {row.graph: row for row in rows}
     for graph, one in graphs.items():
         rest = similar_rows([row for row in rows if row.graph != graph], facts_of(one), None, regime, similar)
-        usable = [name for name in LEARNERS if any((row.graph, row.learner) == (graph, name) for row in rows)]
+        played = {row.learner for row in rows if row.graph == graph}
+        usable = [name for name in LEARNERS if name in played]
         candidates, _ = rank(rest, usable, regime)
         if not candidates:
             continue
