@@ -2,9 +2,9 @@
 
 The measured graphs of the same kind and observability that are nearest to the graph, in the logarithms of its arms, its
 independence number and ``theta / alpha``, stand for it. Of the learners that take the graph and were measured in all
-their worlds, the one whose mean ratio is smallest is recommended; those with fewer runs above 0.1 T come first. Told
-nothing of the losses, only learners that are good in several worlds are candidates, and they are compared with each
-other. ``benchmarks/rules_of_advice.py`` compares this rule with others, on each measured graph from the rest.
+their worlds, the one whose mean ratio is smallest is recommended; each graph counts the same. Told nothing of the
+losses, only learners that are good in several worlds are candidates, and they are compared with each other.
+``benchmarks/rules_of_advice.py`` compares this rule with others, on each measured graph from the rest.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import geometric_mean
 from typing import Any
 
 from allworlds.analysis.graph_facts import GraphFacts, graph_facts
@@ -49,7 +50,7 @@ class Candidate:
     worst: float
     """The largest ratio to the best in a cell."""
     mean: float
-    """The geometric mean of the ratios, by which candidates are chosen."""
+    """The geometric mean over the graphs of that over their worlds, by which candidates are chosen."""
     above: float
     """The largest share of runs above 0.1 T in a cell."""
 
@@ -241,13 +242,16 @@ def rank(rows: Sequence[Result], usable: Sequence[str], regime: str | None) -> t
     found = []
     for name in names:
         mine = [row for row in compared if row.learner == name]
-        ratios = [row.ratio for row in mine if row.ratio is not None]
+        ratios: dict[str, list[float]] = {}
+        for row in mine:
+            if row.ratio is not None:
+                ratios.setdefault(row.graph, []).append(max(row.ratio, 1e-9))
         if {row.cell for row in mine} != cells or not ratios:
             continue
-        mean = math.exp(sum(math.log(max(ratio, 1e-9)) for ratio in ratios) / len(ratios))
-        found.append(Candidate(name, max(ratios), mean, max(row.above for row in mine)))
-    least = min((one.above for one in found), default=0.0)
-    return sorted(found, key=lambda one: (one.above > least, one.mean, one.worst)), compared
+        mean = geometric_mean([geometric_mean(values) for values in ratios.values()])
+        worst = max(max(values) for values in ratios.values())
+        found.append(Candidate(name, worst, mean, max(row.above for row in mine)))
+    return sorted(found, key=lambda one: (one.mean, one.worst)), compared
 
 
 def judge(rows: Sequence[Result]) -> list[tuple[str, Result]]:
