@@ -100,6 +100,25 @@ def test_what_is_not_as_in_the_paper_is_seen_in_the_repr(cover):
         assert "share" not in repr(whole)
 
 
+@pytest.mark.parametrize(
+    ("field", "value", "words"),
+    [
+        ("implicit_exploration", 0.5, "implicit exploration=0.5/t"),
+        ("variance_floor", 0.5, "variance floor=0.5"),
+        ("memory", 0.5, "memory=0.5"),
+        ("baseline_share", 0.5, "baseline share=0.5"),
+        ("barrier_slope", 0.5, "barrier slope=0.5"),
+        ("deficit_limit", 0.5, "deficit limit=0.5"),
+        ("deficit_root", 0.5, "deficit root=0.5"),
+    ],
+)
+def test_whatever_is_switched_on_is_seen_in_the_repr_however_little(field, value, words):
+    plain = Constants((3.0,), 1.0, 0.0, 1.0)
+    name = words.partition("=")[0]
+    assert name not in repr(plain)
+    assert f", {words})" in repr(dataclasses.replace(plain, **{field: value}))
+
+
 def test_only_importance_weights_without_implicit_exploration_are_unbiased(cover):
     one = Constants.sharp(cover)
     assert one.is_unbiased

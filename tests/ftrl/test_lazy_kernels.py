@@ -25,13 +25,16 @@ from allworlds.ftrl.clique_table import (
     HOTTEST,
     LANES,
     LOWEST,
+    NEXT,
     ORDER,
+    PINNED,
     PRICE,
     RADIUS,
     RATE_FACTOR,
     REACH,
     TAIL,
     TEMPERATURE,
+    TERMS,
     column,
     new_table,
     place,
@@ -108,6 +111,35 @@ def test_every_clique_knows_its_price_and_three_derivatives():
         assert read(table, k, BEND) == pytest.approx(float(u / 2), rel=1e-7)
         assert read(table, k, CURL) == pytest.approx(float(u * u / 2 - v / 6), rel=1e-6)
         assert read(table, k, REACH) == pytest.approx(float(alpha + entropy) / read(table, k, RATE_FACTOR), rel=1e-10)
+
+
+@pytest.mark.parametrize("w", [-0.4, -0.1, 0.3])
+def test_away_from_where_a_clique_was_expanded_price_and_derivatives_are_those_of_its_polynomial(w):
+    """Any nine coefficients: ``A(s) = sum_j a_j w^j`` in ``V``, differentiated by the temperature in fifty digits."""
+    table, losses, starts = instance(sizes=[2])
+    rng = np.random.default_rng(5)
+    a, x = [3.0, -2.0, *rng.uniform(0.1, 0.4, ORDER - 1)], read(table, 0, TEMPERATURE)
+    for j in range(ORDER + 1):
+        write(table, 0, TERMS + np.uint64(j) * NEXT, a[j])
+    rate = ETA * read(table, 0, RATE_FACTOR)
+    write(table, 0, lazy_step.INVERSE, (1.0 + w) * x / rate)  # s / s0 = 1 + w
+    write(table, 0, RADIUS, 1.0)
+    lazy_step._appraise(table, 0, BLOCK, losses, starts, *new_work(), ETA, BETA)
+    lowest, alpha, inverse = (mpmath.mpf(read(table, 0, row)) for row in (LOWEST, ALPHA, lazy_step.INVERSE))
+
+    def value(q):
+        at = rate * mpmath.sqrt(q) * inverse - 1
+        total = mpmath.fsum(mpmath.mpf(a[j]) * at**j for j in range(ORDER + 1))
+        return q * lowest - mpmath.sqrt(q) * (alpha + total) / rate - mpmath.mpf(BETA) * mpmath.log(q)
+
+    with mpmath.workdps(50):
+        rate, x = mpmath.mpf(rate), mpmath.mpf(x)
+        p = [mpmath.diff(lambda y: mpmath.diff(value, 1 / (y * y)), x, n) for n in (0, 1, 2, 3)]
+        u, v = x * p[2] / p[1], x * x * p[3] / p[1]
+    assert read(table, 0, PRICE) == pytest.approx(float(p[0]), rel=1e-10)
+    assert read(table, 0, EASE) == pytest.approx(float(-1 / (x * p[1])), rel=1e-9)
+    assert read(table, 0, BEND) == pytest.approx(float(u / 2), rel=1e-7)
+    assert read(table, 0, CURL) == pytest.approx(float(u * u / 2 - v / 6), rel=1e-6)
 
 
 def mass_at(table, clique, multiplier):
@@ -323,6 +355,19 @@ def test_where_newton_gives_up_the_exact_step_takes_over(kind, gamma, limit, mon
     assert own[free] == pytest.approx(multiplier, rel=1e-7)
 
 
+@pytest.mark.parametrize(("kind", "gamma", "module"), [("lazy", 0.0, lazy_step), ("floor", 0.01, floor_step)])
+@pytest.mark.parametrize("limit", [1, 2, 12])
+def test_a_step_is_an_appraisal_and_after_the_last_one_only_the_answer_is_appraised(
+    kind, gamma, module, limit, monkeypatch
+):
+    appraise, calls = module._appraise, []
+    monkeypatch.setattr(module, "MAX_STEPS", limit)
+    monkeypatch.setattr(module, "_appraise", lambda *given: calls.append(0) or appraise(*given))
+    steps = step_by(kind, gamma)[2][1]
+    assert len(calls) == steps
+    assert steps <= limit if limit == 12 else steps == limit + 1
+
+
 def test_an_expansion_holds_within_its_radius_and_while_no_arm_changes_sides():
     losses, s, floor = np.array([0.0, 0.2, 1.0, 1.7, 6.0]), 0.9, 0.1
     table = new_table(np.array([2.0]), np.array([1.0]), np.array([1e150]))
@@ -367,6 +412,28 @@ def test_a_clique_that_comes_to_its_floor_or_leaves_it_asks_for_one_more_step():
     assert read(table, 0, EASE) == 0.0  # an equal price stays
     appraise(math.nextafter(price, math.inf))
     assert read(table, 0, EASE) > 0.0
+
+
+def test_an_arm_that_comes_to_the_floor_or_leaves_it_asks_for_one_more_step():
+    """No clique is at its least mass; one of them gets so much, and then so little, that other arms are pinned."""
+    gamma = 1e-3
+    table, losses, starts = instance(spread=40.0)
+
+    def appraise_at(mass):
+        write(table, 8, TEMPERATURE, mass**-0.5)
+        write(table, 8, COOLNESS, mass**0.5)
+        changed = floor_step._appraise(table, losses, starts, *new_work(), ETA, BETA, gamma, 0.0)
+        s = ETA * read(table, 8, RATE_FACTOR) * mass**0.5
+        own = np.sort(losses[starts[8] : starts[9]])
+        free = _water_filled(s * (own - own[0]), gamma / mass)[1]
+        assert read(table, 8, PINNED) == SIZES[8] - free
+        return bool(changed), free
+
+    seen = [appraise_at(mass) for mass in (0.9, 0.9, 0.1, 0.1, 0.9, 0.9)]
+    much, little = seen[0][1], seen[2][1]
+    assert much != little
+    assert [free for _, free in seen] == [much, much, little, little, much, much]
+    assert [changed for changed, _ in seen[1:]] == [False, True, False, True, False]
 
 
 @pytest.mark.parametrize("floor", [0.0, 0.03, 0.15, 0.199])

@@ -10,8 +10,9 @@ import pytest
 
 import allworlds as aw
 from allworlds.covers import clique_cover
-from allworlds.ftrl.regret_bound import bound_terms, stability_of
-from allworlds.ftrl.sharp import rebound
+from allworlds.ftrl.clock import ROUND
+from allworlds.ftrl.regret_bound import bound_now, bound_terms, kappa_of, new_ledger, stability_of
+from allworlds.ftrl.sharp import rebound, sharp_alpha
 from allworlds.graphs import disjoint_cliques
 from allworlds.worlds.by_name import make_world
 
@@ -82,6 +83,25 @@ def test_with_one_clique_the_entropy_is_curved_by_one_and_no_other_clique_can_mo
     eta, low, high = 0.4, -0.2, 0.7
     expected = eta * ((high - low) / 2.0) ** 2 / 2.0  # c is free, so it is the middle, and the mass stays 1
     assert stability_of(terms, eta, 1.0, 1.0, 1.0, low, high) == pytest.approx(expected, rel=1e-12)
+
+
+def test_the_entropy_is_curved_by_what_its_flattest_clique_allows():
+    """``sharp_alpha`` rises with kappa: alphas made for different kappas are enough for the least of them only."""
+    for own in ((0.4, 0.1, 0.3), (0.1, 0.4, 0.3), (0.3, 0.4, 0.1)):
+        sizes = (2, 10, 3)
+        alpha = np.array([sharp_alpha(size, kappa) for size, kappa in zip(sizes, own, strict=True)])
+        assert kappa_of(alpha, np.array(sizes)) == pytest.approx(0.1, abs=1e-8)
+
+
+@pytest.mark.parametrize("n_cliques", [2, 3, 7])
+def test_the_bound_now_is_its_sums_and_a_barrier_for_every_other_clique(n_cliques):
+    learner = aw.TsallisShannon(clique_cover(disjoint_cliques(n_cliques, 1)))
+    ledger, clock = new_ledger(), learner.init().clock.copy()
+    clock[ROUND] = 51.0  # 50 rounds were learnt
+    ledger[:] = [9.0, 9.0, 0.7, 2.0, 3.0, 0.25, 0.0]
+    expected = 1.0 - 1.0 / n_cliques + 0.7 * (n_cliques - 1) * math.log(50.0) + 2.0 + 3.0 + 0.25
+    terms = bound_terms(learner.constants, learner.cover)
+    assert bound_now(ledger, terms, clock) == pytest.approx(expected, rel=1e-14)
 
 
 @pytest.mark.compiled
