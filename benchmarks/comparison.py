@@ -181,12 +181,12 @@ FROM_RUNS: dict[str, tuple[str, Callable[[Path], str]]] = {
     "weak": ("weakly-observable", slopes),
     "corruption": ("corruption-slopes", slopes),
     "growth": ("constants", slopes),
-    "chance": (HELD_BACK, chance),
 }
 """Tables that need the single runs of an experiment."""
-SPEED = "speed"
-"""The table that is measured on the spot."""
-TITLES = (*FROM_ROWS, *FROM_RUNS, SPEED)
+CHANCE, SPEED = "chance", "speed"
+"""The table that needs the held-back cells with other seeds, and the one that is measured on the spot."""
+TITLES = (*FROM_ROWS, *FROM_RUNS, CHANCE, SPEED)
+OTHER_SEEDS = ("grid.seeds=[200, 201, 202]",)
 
 
 def stored(experiment: str) -> list[Result]:
@@ -207,15 +207,18 @@ def main() -> None:
         parser.error(f"--stored needs --table with one of {', '.join(FROM_ROWS)}")
     home = options.results / code_version()
 
-    def run(name: str) -> Path:
-        folder = Path(home / name)
+    def run(name: str, changes: Sequence[str] = ()) -> Path:
+        folder = Path(home / (f"{name}-again" if changes else name))
         print(f"{name}: {folder}", flush=True)
-        run_experiment(name, folder, small=True, jobs=options.jobs, listener=Listener(on_notice=print))
+        listener = Listener(on_notice=print)
+        run_experiment(name, folder, changes=changes, small=True, jobs=options.jobs, listener=listener)
         return folder
 
     def make(title: str) -> str:
         if title == SPEED:
             return speed()
+        if title == CHANCE:
+            return chance(stored(HELD_BACK), collect(HELD_BACK, run(HELD_BACK, OTHER_SEEDS)))
         if title in FROM_RUNS:
             name, draw = FROM_RUNS[title]
             return draw(run(name))

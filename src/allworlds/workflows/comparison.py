@@ -96,15 +96,14 @@ class Result:
         return next((regime for regime, worlds in REGIMES.items() if name in worlds), None)
 
 
-def collect(experiment: str, folder: str | Path, parity: int | None = None) -> list[Result]:
-    """The rows of one finished experiment; with a ``parity`` of 0 or 1, from every second seed alone."""
+def collect(experiment: str, folder: str | Path) -> list[Result]:
+    """The rows of one finished experiment."""
     groups: dict[tuple[str, str, int, str], list[FinishedCell]] = {}
     for one in read_cells(folder):
         cell = one.record.cell
         groups.setdefault((cell.graph, cell.world, cell.horizon, cell.learner), []).append(one)
     rows = []
-    for (graph, world, horizon, learner), runs in groups.items():
-        cells = runs if parity is None else runs[parity::2]
+    for (graph, world, horizon, learner), cells in groups.items():
         finals = [float(one.rows.values[-1, CLEAN]) for one in cells]
         times = [one.record.seconds for one in cells if one.record.seconds is not None]
         rows.append(
