@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import allworlds as aw
 from allworlds.agents.log_files import Lists, Words, as_dictionaries, as_json_lines
+from allworlds.agents.log_rows import Block
 from allworlds.agents.log_text import DOUBLE, LEAST, MOST, SHARE, SMALL, WHOLE, WORD, as_lines
 
 NUMBERS = st.floats(LEAST, MOST, exclude_min=True, exclude_max=True)
@@ -81,13 +82,9 @@ def test_a_loss_as_small_as_can_be_survives_a_log(tmp_path):
 
 
 def test_both_ways_of_writing_say_the_same():
-    rows = []
-    agent = aw.Agent(aw.graphs.disjoint_cliques(2, 2), seed=1, log=rows.append)
-    for _ in range(3):
-        decision = agent.choose()
-        agent.observe(decision, [0.1, 1 / 3])
-    block = agent.log._block
-    for _ in range(2):
+    agent = aw.Agent(aw.graphs.disjoint_cliques(2, 2), seed=1, log=[].append)
+    block = Block(agent.log._block.era)
+    for _ in range(5):
         decision = agent.choose()
         block.chose(decision, decision.arm, 12.5, agent.distribution, None)
         block.ended(decision, decision.arm, 1, 13.25, np.array([0.1, 1 / 3]))

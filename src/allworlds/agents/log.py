@@ -182,6 +182,7 @@ class DecisionLog:
                 if self._call is not None:
                     made = as_dictionaries(older_columns(block)) if block.older else []
                     block.older.clear()  # a function is called once for each event, whatever it raises
+                    block.clear_rows()  # none wait: a function is told at once
                     for one in made:
                         self._call(one)
                 else:
