@@ -2,9 +2,10 @@
 
 Rows wait in memory and are written in blocks, so that logging costs less than deciding. A block is written when it is
 full (:data:`BLOCK_ROWS`), with the first event that is :data:`FLUSH_SECONDS` older than the last writing, when the
-agent is saved, when the program ends, also by Ctrl-C, and with :meth:`DecisionLog.flush`. What was written can be read
-after a kill or a power cut; see :mod:`allworlds.agents.log_files` for how. What was not is lost: at most the events of
-the last few seconds.
+agent is saved, when the program ends, also by Ctrl-C, and with :meth:`DecisionLog.flush`. A full block is written by
+another thread while the agent goes on; if the disk cannot keep up, the agent waits for it with the next full one. What
+was written can be read after a kill or a power cut; see :mod:`allworlds.agents.log_files` for how. What was not is
+lost: at most the events of the last few seconds.
 
 A decision whose outcome comes before its block is written is one row. Otherwise there are two, of the same
 ``decision_id``, and :func:`~allworlds.agents.log_files.load_log` joins them. When arms come or go, what follows gets a
@@ -24,6 +25,7 @@ import time
 import warnings
 import weakref
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +42,7 @@ LogRow = Mapping[str, Any]
 MOST_ARMS = 256
 """Up to this many arms, a row has the probabilities of all arms; above, only those of the arms that were seen."""
 BLOCK_ROWS = 4096
-"""Rows that wait in memory at most."""
+"""Rows that are written together; while they are, so many others gather."""
 FLUSH_SECONDS = 5.0
 """An event that comes later than this after the last writing is written at once, with those that wait."""
 MOST_WAITING = 64 * BLOCK_ROWS
@@ -86,6 +88,11 @@ class DecisionLog:
         self._block_rows = BLOCK_ROWS
         self._written = time.monotonic()
         self._lock = threading.RLock()
+        self._writer: ThreadPoolExecutor | None = None
+        self._writing: Future[None] | None = None
+        """The writing of ``_blocks[0]`` by the other thread."""
+        self._spare: Block | None = None
+        """An empty block with room."""
         _OPEN_LOGS.add(self)
 
     def __del__(self) -> None:
@@ -148,24 +155,51 @@ class DecisionLog:
             _warn(f"the log cannot be written: {error}; 0 rows wait in memory")
 
     def _next_block(self, era: Era) -> None:
-        self._block = Block(era)
+        spare, self._spare = self._spare, None
+        self._block = spare if spare is not None and spare.era is era else Block(era)
         self._blocks.append(self._block)
 
     def _n_waiting(self) -> int:
         return sum(map(len, self._blocks))
 
     def _moved(self) -> None:
-        """After an event: hand it on, or write if it is time to."""
+        """After an event: write if it is time to."""
         full = len(self._block) >= self._block_rows
-        if full or self._call is not None or time.monotonic() - self._written >= self.flush_seconds:
+        if full and self._call is None:
+            self._try(self._hand_over)
+            self._next_block(self._block.era)
+        elif self._call is not None or time.monotonic() - self._written >= self.flush_seconds:
             self.try_to_flush()
-            if full and len(self._block):  # it could not be written
-                self._next_block(self._block.era)
+
+    def _hand_over(self) -> None:
+        """Let the other thread write all that waits, when it has written what it was given before."""
+        self._finish_writing()
+        while self._blocks[:-1]:  # what could not be written before, and what was said of other arms
+            _append(self._file, self._blocks[0], self.most_arms)
+            del self._blocks[0]
+        if self._writer is None:
+            self._writer = ThreadPoolExecutor(1, thread_name_prefix="allworlds-log")
+        self._written = time.monotonic()
+        try:
+            self._writing = self._writer.submit(_append, self._file, self._block, self.most_arms)
+        except RuntimeError:  # no thread to be had, as when the program is ending: the next writing has it
+            self._writer = None
+
+    def _finish_writing(self) -> None:
+        """Wait for the other thread; raise what it could not do."""
+        if self._writing is not None:
+            wait([self._writing])  # an interrupt here changes nothing
+            writing, self._writing = self._writing, None
+            writing.result()
+            self._spare = self._blocks.pop(0)
 
     def try_to_flush(self) -> None:
         """Write all rows that wait in memory, or warn that it cannot be done; they wait on then."""
+        self._try(self.flush)
+
+    def _try(self, write: Callable[[], None]) -> None:
         try:
-            self.flush()
+            write()
         except Exception as error:  # whatever a user's function raises, too
             dropped = 0
             while self._n_waiting() > MOST_WAITING:
@@ -177,6 +211,7 @@ class DecisionLog:
         """Write all rows that wait in memory; after this they survive a kill."""
         with self._lock:
             self._written = time.monotonic()
+            self._finish_writing()
             while self._n_waiting():
                 block = self._blocks[0]
                 if self._call is not None:
@@ -186,28 +221,29 @@ class DecisionLog:
                     for one in made:
                         self._call(one)
                 else:
-                    self._append(block)
+                    _append(self._file, block, self.most_arms)
                 if block is not self._block:
                     del self._blocks[0]
-
-    def _append(self, block: Block) -> None:
-        """Write a block to the file; what is in there waits no longer."""
-        assert self._file is not None
-        if block.has_rows:
-            self._file.append(block.columns(self.most_arms), block.era.header)
-            block.clear_rows()
-        if block.older:
-            self._file.append(older_columns(block), block.era.header)
-            block.older.clear()
 
     def close(self) -> None:
         """Write the rest."""
         self.flush()
 
 
+def _append(file: LogFile | None, block: Block, most_arms: int) -> None:
+    """Write a block to the file; what is in there waits no longer."""
+    assert file is not None
+    if block.has_rows:
+        file.append(block.columns(most_arms), block.era.header)
+        block.clear_rows()
+    if block.older:
+        file.append(older_columns(block), block.era.header)
+        block.older.clear()
+
+
 def _warn(sentence: str) -> None:
     """At the line that asked the agent."""
-    warnings.warn(sentence, RuntimeWarning, stacklevel=6)
+    warnings.warn(sentence, RuntimeWarning, stacklevel=7)
 
 
 LogTarget = str | os.PathLike[str] | Callable[[LogRow], object] | DecisionLog
@@ -233,3 +269,16 @@ def _write_rest() -> None:
     for log in list(_OPEN_LOGS):
         with contextlib.suppress(AllWorldsError):
             log.flush()
+
+
+def _leave_to_parent() -> None:
+    """After a fork, in the child: what waits is written by the parent, whose thread is not here."""
+    for log in list(_OPEN_LOGS):
+        log._lock, log._writer, log._writing = threading.RLock(), None, None
+        if log._blocks:
+            log._blocks.clear()
+            log._next_block(log._block.era)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_leave_to_parent)

@@ -153,18 +153,19 @@ class LineFile:
         head = json.dumps({"log": dict(header)})
         lines = as_json_lines(columns)
         with disk_errors(f"write to {self.path}"), self.path.open("ab+", buffering=0) as file:
-            end = file.seek(0, os.SEEK_END)
-            if head != self._said or end != self._end:  # rows belong to the last header, whoever wrote it
-                lines = head.encode() + b"\n" + lines
+            end, before = file.seek(0, os.SEEK_END), b""
             if end and (file.seek(end - 1), file.read(1))[1] != b"\n":
-                lines = b"\n" + lines  # a kill cut the last line short
+                before = b"\n"  # a kill cut the last line short
+            if head != self._said or end != self._end:  # rows belong to the last header, whoever wrote it
+                before += head.encode() + b"\n"
             try:
-                written = 0
-                while written < len(lines):
-                    written += file.write(lines[written:])
+                for part in (before, lines):
+                    written = 0
+                    while written < len(part):
+                        written += file.write(part[written:] if written else part)
                 os.fsync(file.fileno())
             except BaseException:  # the rows wait on and are written again: what is there of them must not count twice
-                _take_back(file, end, lines)
+                _take_back(file, end, before + lines)
                 raise
             self._end = file.seek(0, os.SEEK_END)
         self._said = head

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from allworlds import __version__
-from allworlds.agents.log_files import Lists, Words
+from allworlds.agents.log_files import COLUMNS, Lists, Words
 from allworlds.agents.reports import Decision, ValueRange
 from allworlds.learners import Learner
 
@@ -33,6 +33,8 @@ class Era(NamedTuple):
     allowed: ValueRange
     sight: Sight
     header: dict[str, Any]
+    rows: dict[int, tuple[dict[str, Any], int]]
+    """What :meth:`row_of_arm` has made."""
 
     @classmethod
     def of(cls, learner: Learner, allowed: ValueRange) -> Era:
@@ -48,7 +50,18 @@ class Era(NamedTuple):
             "shows": sight.as_data(),
             "package_version": __version__,
         }
-        return cls(learner, allowed, sight, header)
+        return cls(learner, allowed, sight, header, {})
+
+    def row_of_arm(self, arm: int) -> tuple[dict[str, Any], int]:
+        """A row in which all is said that follows from the arm, and where the arm stands among those it shows."""
+        kept = self.rows.get(arm)
+        if kept is None:
+            row: dict[str, Any] = dict.fromkeys(COLUMNS)
+            row |= {"learner": self.learner.title, "action": arm, "arm": self.sight.labels[arm]}
+            row |= {"n_actions": self.learner.n_arms, "observed": self.sight.shown(arm).tolist()}
+            row |= {"package_version": __version__}
+            kept = self.rows[arm] = row, int(self.sight.own_place[arm])
+        return kept[0].copy(), kept[1]
 
 
 class Sight:
@@ -81,11 +94,10 @@ class Sight:
         group = self.where[arm]
         return self._order[self._starts[group] : self._starts[group + 1]]
 
-    def chances(self, arm: int, vector: NDArray[np.float64]) -> list[float]:
-        """The probability of seeing each arm that one choice shows."""
-        shown = self.shown(arm)
+    def chances(self, arm: int, vector: NDArray[np.float64], listed: list[float], shown: list[int]) -> list[float]:
+        """The probability of seeing each arm that one choice shows; ``listed`` is the vector as a list."""
         if self._is_partition:
-            return [min(float(vector[shown].sum()), 1.0)] * shown.size
+            return [min(sum([listed[i] for i in shown]), 1.0)] * len(shown)
         seen: list[float] = self.probabilities(np.array([arm]), vector[None]).tolist()
         return seen
 
@@ -238,45 +250,37 @@ def row_of_event(
     values: NDArray[np.float64] | None = None,
     most_arms: int = 0,
 ) -> dict[str, Any]:
-    """One event as a dictionary: what a block that has only this one would say, in a tenth of the time.
+    """One event as a dictionary: what a block that has only this one would say, in a twentieth of the time.
 
     A decision has the status OPEN and, if they are known, the probabilities of all arms; an outcome has neither.
     """
-    sight, learner, details = era.sight, era.learner, decision.details
-    is_open, place = status == OPEN, int(sight.own_place[arm])
-    losses = None if values is None else _plain(_scaled(values, era.allowed))
-    loss = None if losses is None or place < 0 else losses[place]
-    pscore = decision.probability
-    if math.isnan(pscore) and vector is not None:
-        pscore = float(vector[arm])
-    return {
-        "decision_id": decision.id,
-        "kind": KINDS[1 if is_open else 2],
-        "learner": learner.title,
-        "round": decision.round,
-        "timestamp": now if is_open else None,
-        "action": arm,
-        "arm": sight.labels[arm],
-        "n_actions": learner.n_arms,
-        "loss": loss,
-        "reward": None if loss is None else 1.0 - loss,
-        "pscore": None if math.isnan(pscore) else pscore,
-        "clique": details.get("clique"),
-        "clique_pscore": details.get("clique_probability"),
-        "observed": sight.shown(arm).tolist(),
-        "losses": losses,
-        "seeing": None if vector is None else sight.chances(arm, vector),
-        "probabilities": None if vector is None or vector.size > most_arms else vector.astype(np.float32).tolist(),
-        "available": None if available is None else np.asarray(available).tolist(),
-        "status": STATUSES[status],
-        "outcome_timestamp": None if is_open else now,
-        "package_version": __version__,
-    }
-
-
-def _plain(values: NDArray[np.float64]) -> list[float | None]:
-    """A number that is not known is None."""
-    return [None if value != value else value for value in values.tolist()]
+    row, place = era.row_of_arm(arm)
+    shown, details, pscore = row["observed"], decision.details, decision.probability
+    row["decision_id"], row["round"], row["status"] = decision.id, decision.round, STATUSES[status]
+    row["observed"] = shown.copy()
+    row["clique"], row["clique_pscore"] = details.get("clique"), details.get("clique_probability")
+    if status == OPEN:
+        row["kind"], row["timestamp"] = KINDS[1], now
+    else:
+        row["kind"], row["outcome_timestamp"] = KINDS[2], now
+    if values is not None:
+        losses: list[Any] = _scaled(values, era.allowed).tolist()
+        if sum(losses) != sum(losses):  # one of them is NaN
+            losses = [None if loss != loss else loss for loss in losses]
+        row["losses"] = losses
+        if place >= 0 and losses[place] is not None:
+            row["loss"], row["reward"] = losses[place], 1.0 - losses[place]
+    if vector is not None:
+        listed = vector.tolist()
+        row["seeing"] = era.sight.chances(arm, vector, listed, shown)
+        if len(listed) <= most_arms:
+            row["probabilities"] = vector.astype(np.float32).tolist()
+        if pscore != pscore:
+            pscore = listed[arm]
+    row["pscore"] = None if pscore != pscore else pscore
+    if available is not None:
+        row["available"] = np.asarray(available).tolist()
+    return row
 
 
 def older_columns(block: Block) -> dict[str, Any]:
@@ -317,6 +321,8 @@ def older_columns(block: Block) -> dict[str, Any]:
 def _scaled(values: NDArray[np.float64], allowed: ValueRange) -> NDArray[np.float64]:
     """Reported values as losses in [0, 1]."""
     low, high = allowed.low, allowed.high
+    if low == 0.0 and high == 1.0 and not allowed.reward:
+        return values
     return (high - values) / (high - low) if allowed.reward else (values - low) / (high - low)
 
 

@@ -33,6 +33,7 @@ POWERS = np.array([float(10**k) for k in range(LARGEST_POWER + 1)])
 RESTS = np.array([float(10**k - int(float(10**k))) for k in range(LARGEST_POWER + 1)])
 """What is missing from ``POWERS``."""
 SPLIT = 2.0**27 + 1.0
+PAIRS = np.frombuffer("".join(f"{k:02d}" for k in range(100)).encode(), np.uint8)
 WIDEST = 32
 """No number takes more bytes."""
 
@@ -187,11 +188,15 @@ def write_whole(value: int, out: Bytes, at: int) -> int:
 @lean_jit
 def write_digits(value: int, n_digits: int, out: Bytes, at: int) -> int:
     """So many digits, with zeros in front if the value has fewer."""
-    left = np.uint64(value)  # unsigned: division by a constant is then a multiplication
-    for i in range(n_digits - 1, -1, -1):
-        rest = left // np.uint64(10)
-        out[at + i] = np.uint64(48) + left - np.uint64(10) * rest
+    left, i = np.uint64(value), n_digits  # unsigned: division by a constant is then a multiplication
+    while i > 1:  # two at a time
+        rest = left // np.uint64(100)
+        pair = np.uint64(2) * (left - np.uint64(100) * rest)
+        i -= 2
+        out[at + i], out[at + i + 1] = PAIRS[pair], PAIRS[pair + np.uint64(1)]
         left = rest
+    if i == 1:
+        out[at] = np.uint64(48) + left % np.uint64(10)
     return at + n_digits
 
 

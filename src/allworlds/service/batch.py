@@ -38,10 +38,10 @@ EXPIRE_AT_ONCE = 500
 class Batch(LearnerVerbs):
     """One transaction on a journal, with the learners that are in memory."""
 
-    def run(self, calls: list[Call], expire: bool = False) -> int:
+    def run(self, calls: list[Call], expire: bool = False, optimistic: bool = False) -> int:
         """Answer all calls, durably; return how many decisions expired."""
         try:
-            with self.journal.transaction():
+            with self.journal.transaction(optimistic=optimistic):
                 self.now = self.journal.now()
                 overdue = self.journal.overdue(self.now, EXPIRE_AT_ONCE) if expire else []
                 self._lock(calls, overdue)

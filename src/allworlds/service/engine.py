@@ -20,16 +20,17 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from allworlds.foundation.errors import AllWorldsError
-from allworlds.service.batch import EXPIRE_AT_ONCE, Batch
+from allworlds.service.batch import CHOOSING, ENDING, EXPIRE_AT_ONCE, Batch
 from allworlds.service.calls import Call, Limits
 from allworlds.service.fold import check_foldable, start
-from allworlds.service.journal import DecisionRow, EventRow, Journal, KeyRow, ServiceError, Unavailable
+from allworlds.service.journal import DecisionRow, EventRow, Journal, KeyRow, Outrun, ServiceError, Unavailable
 from allworlds.service.live import Live, Segment
 from allworlds.service.rule import check_text
 from allworlds.service.rule_body import canonical, rule_from_body
 
 MOST_CALLS = 512
 """Calls in one transaction."""
+HOPEFUL = frozenset({*CHOOSING, *ENDING})
 LOG = logging.getLogger("allworlds.service")
 
 Deliver = Callable[[list[Call]], object]
@@ -265,7 +266,7 @@ class Engine:
             if expire:
                 self._expire(expire)
             else:
-                Batch(self.journal, self._lives, self.limits).run(calls)
+                self._answer(calls)
         except Unavailable as error:
             LOG.warning("%s", error)
             for call in calls:
@@ -287,6 +288,17 @@ class Engine:
                 deliver(done)
             except Exception:  # a receiver that is gone must not stop the engine
                 LOG.exception("answers could not be delivered")
+
+    def _answer(self, calls: list[Call]) -> None:
+        """Answer calls in one transaction; decisions and outcomes in the hope that no other process has written."""
+        if all(call.verb in HOPEFUL for call in calls):
+            try:
+                Batch(self.journal, self._lives, self.limits).run(calls, optimistic=True)
+                return
+            except Outrun:
+                for call in calls:
+                    call.answer = call.error = None
+        Batch(self.journal, self._lives, self.limits).run(calls)
 
     def _expire(self, calls: list[Call]) -> None:
         count, total = EXPIRE_AT_ONCE, 0

@@ -36,6 +36,10 @@ class Unavailable(AllWorldsError):
         self.public = public or sentence
 
 
+class Outrun(AllWorldsError):
+    """Another process has written, though an optimistic transaction took for granted that none had."""
+
+
 AWAY = "the database cannot be reached just now; ask again with the same id"
 """What clients are told of a database that cannot be opened; the log says why."""
 
@@ -155,8 +159,12 @@ class Journal(Protocol):
     def now(self) -> float:
         """The time by the database's clock, in seconds since 1970."""
 
-    def transaction(self) -> AbstractContextManager[None]:
-        """All or nothing: committed and synced when it ends, rolled back on an error."""
+    def transaction(self, *, optimistic: bool = False) -> AbstractContextManager[None]:
+        """All or nothing: committed and synced when it ends, rolled back on an error.
+
+        An optimistic one may take for granted that no other process has written since the last transaction, and that
+        ids of decisions are new; if that was wrong, it raises :class:`Outrun` at its end, and nothing was written.
+        """
 
     def add_learner(self, row: LearnerRow) -> None:
         """Add a learner; raise :class:`AlreadyThere` if there is one of this name."""

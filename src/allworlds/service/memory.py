@@ -42,7 +42,7 @@ class MemoryJournal:
         return self._clock()
 
     @contextmanager
-    def transaction(self) -> Iterator[None]:
+    def transaction(self, *, optimistic: bool = False) -> Iterator[None]:
         self._undo.clear()
         with self._lock:
             try:

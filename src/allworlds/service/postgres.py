@@ -7,6 +7,11 @@ order. (Numbers of a sequence do not: a transaction that took 7 can commit after
 
 **Decisions** need no order, only uniqueness: ``INSERT … ON CONFLICT DO NOTHING``, and the loser reads the winner's row.
 
+**Round trips.** An optimistic transaction takes for granted that no other process has written since this one looked. It
+is one statement, :data:`WRITE`, which checks that: positions, the time and that ids are new. If something is not as it
+was taken for, nothing is written, it is :class:`Outrun`, and the transaction is done again step by step, as all are for
+:data:`WARY` seconds after others were seen to write.
+
 **Durability.** A server with ``fsync`` or ``synchronous_commit`` off is refused at every connect. If the answer to
 COMMIT is lost, nobody knows whether it happened: that is :class:`Unavailable`, and the caller asks again with the same
 ids.
@@ -19,15 +24,17 @@ transaction would keep the learner's row locked; the server ends such a session 
 from __future__ import annotations
 
 import contextlib
+import math
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from allworlds.foundation.errors import AllWorldsError, import_extra
 from allworlds.service.journal import (
     AWAY,
-    ENDS,
     STRAYS,
     AlreadyThere,
     Clock,
@@ -35,10 +42,30 @@ from allworlds.service.journal import (
     EventRow,
     KeyRow,
     LearnerRow,
+    Outrun,
     Position,
     SchemaTooNew,
     Unavailable,
     stray,
+)
+from allworlds.service.postgres_sql import (
+    BATCH,
+    DECISION,
+    END_DECISIONS,
+    EVENT,
+    INSERT_DECISIONS,
+    INSERT_EVENTS,
+    KEY,
+    LEARNER,
+    LOCK,
+    POSITION,
+    STREAM,
+    TIME,
+    WITH_DECISION,
+    Draft,
+    arrays,
+    endings,
+    moved,
 )
 from allworlds.service.schema import SchemaTooOld, prepare
 
@@ -62,43 +89,20 @@ SESSION = {
     "tcp_keepalives_idle": f"{PATIENCE}",
     "default_transaction_isolation": "read committed",  # so that the loser of a conflict sees the winner's row
 }
+PLANS = {
+    "enable_seqscan": "off",
+    "enable_hashjoin": "off",
+    "enable_mergejoin": "off",
+    "jit": "off",
+    "plan_cache_mode": "force_generic_plan",
+}
+"""A batch looks up a few rows by their keys. Statistics of a table that has just been filled say that it is empty, and
+the plan for that, which reads all of it, would be kept."""
+WARY = 1.0
+"""Seconds after another process has written in which nothing is taken for granted."""
 PAGE = 1000
 """Rows that ``stream`` fetches at a time."""
-BATCH = 4096
-"""Numbers that one statement may give to new decisions; the step of the sequence ``decision_numbers``."""
-
-LEARNER, DECISION, EVENT, KEY = (", ".join(row._fields) for row in (LearnerRow, DecisionRow, EventRow, KeyRow))
-TIME = "SELECT extract(epoch FROM clock_timestamp())::float8"
 ENDED_TWICE = "a decision had ended already when its event was written; nothing was written"
-POSITION = "SELECT seq, epoch, archived_at FROM learners WHERE name = %s"
-
-
-def _arrays(types: str) -> str:
-    """Parameters that are arrays: a batch of rows travels as one array a column."""
-    return ", ".join(f"%s::{kind}[]" for kind in types.split())
-
-
-def _of(table: str, row: type[Any]) -> str:
-    return ", ".join(f"{table}.{name}" for name in row._fields)
-
-
-INSERT_DECISIONS = f"""WITH step AS MATERIALIZED (SELECT nextval('decision_numbers') AS first)
-    INSERT INTO decisions (number, {DECISION}) SELECT step.first + new.i, {_of("new", DecisionRow)}
-    FROM step, unnest({_arrays("int8 text text text int8 int8 text text float8 float8 bytea text")},
-        {_arrays("float8 float8 text int8")}) AS new (i, {DECISION})
-    ON CONFLICT (learner, id) DO NOTHING RETURNING learner, id"""
-INSERT_EVENTS = f"""INSERT INTO events ({EVENT})
-    SELECT * FROM unnest({_arrays("text int8 text float8 text bytea float8 text")})"""
-END_DECISIONS = f"""WITH ended AS (UPDATE decisions SET status = new.status, seq = new.seq
-    FROM unnest({_arrays("text text text int8")}) AS new (learner, id, status, seq)
-    WHERE decisions.learner = new.learner AND decisions.id = new.id AND decisions.status = 'open' RETURNING 1)
-    SELECT 1 / (count(*) = %s)::int FROM ended"""
-"""Fails with a division by zero, and the transaction with it, unless all of them were open."""
-WITH_DECISION = f"""SELECT {_of("e", EventRow)}, {_of("d", DecisionRow)}
-    FROM events e LEFT JOIN decisions d ON d.learner = e.learner AND d.id = e.decision"""
-STREAM = f"""SELECT {_of("d", DecisionRow)}, {_of("e", EventRow)}
-    FROM decisions d LEFT JOIN events e ON e.learner = d.learner AND e.seq = d.seq
-    WHERE d.learner = %s ORDER BY d.number"""
 
 
 class UnsafeServer(AllWorldsError):
@@ -125,21 +129,29 @@ class PostgresJournal:
         self._inside = False
         self._waiting: list[tuple[str, Sequence[object]]] = []
         """Statements of this transaction that travel with the next one whose answer is needed."""
-        self._began = 0.0
-        self._locked: dict[str, int] = {}
-        """Positions of the learners that this transaction has locked."""
+        self._draft: Draft | None = None
+        """What an optimistic transaction will write."""
+        self._began = self._ahead = 0.0
+        """When this transaction began, and what the database's clock says beyond ours, both in seconds."""
+        self._locked: set[str] = set()
+        self._seen: dict[str, Position] = {}
+        """Learners that this transaction has locked; where those stand that it has looked at."""
+        self._known: dict[str, Position] = {}
+        """Where learners stood at the end of the last transaction that looked at them."""
+        self._wary_until = math.inf
+        """When to begin to take things for granted, on our clock."""
         self._connection: psycopg.Connection[Any] | None = None
         with self._lost("is the server running, and is the URL right?"):
-            self._connection = self._connect()
+            self._connection = self._connect(PLANS)
 
     # -- connection ----------------------------------------------------------------------------------------------------
 
-    def _connect(self) -> psycopg.Connection[Any]:
+    def _connect(self, more: Mapping[str, str] = MappingProxyType({})) -> psycopg.Connection[Any]:
         """A new connection to a server that keeps its word, with our tables in it."""
         connection: psycopg.Connection[Any] = self._psycopg.connect(self._url, autocommit=True, **CONNECT)
         try:
             check_settings(connection)
-            for name, value in SESSION.items():
+            for name, value in {**SESSION, **more}.items():
                 connection.execute("SELECT set_config(%s, %s, false)", (name, value))
             if connection.execute("SELECT to_regnamespace('allworlds')").fetchone() == (None,):
                 with contextlib.suppress(self._psycopg.errors.UniqueViolation, self._psycopg.errors.DuplicateSchema):
@@ -163,13 +175,15 @@ class PostgresJournal:
     def _reconnect(self) -> psycopg.Connection[Any]:
         """A new connection for a service that is running: a server that became unsafe is one that is not there."""
         try:
-            return self._connect()
+            return self._connect(PLANS)
         except (UnsafeServer, SchemaTooNew, SchemaTooOld) as error:
             raise Unavailable(str(error), AWAY) from error
 
     def _execute(self, statement: str, parameters: Sequence[object] = ()) -> None:
         """A statement whose answer is not needed: inside a transaction it is sent with the next one."""
-        if self._inside:
+        if self._draft is not None:
+            self._draft.further.append((statement, parameters))
+        elif self._inside:
             self._waiting.append((statement, parameters))
         else:
             self._rows(statement, parameters)
@@ -204,19 +218,57 @@ class PostgresJournal:
             return self._connection.execute(statement, parameters)
 
     @contextmanager
-    def transaction(self) -> Iterator[None]:
+    def transaction(self, *, optimistic: bool = False) -> Iterator[None]:
         """Statements whose answer is not needed travel with the next one, and the last ones with COMMIT."""
         with self._guard:
+            alive = self._connection is not None and not self._connection.closed
+            if optimistic and alive and time.monotonic() > self._wary_until:
+                with self._drafting():
+                    yield
+                return
             self._begin()
             try:
                 yield
                 self._commit()
+                self._known |= self._seen
             except BaseException:
                 self._roll_back()
+                self._known.clear()
                 raise
             finally:
                 self._inside = False
                 self._locked.clear()
+                self._seen.clear()
+
+    @contextmanager
+    def _drafting(self) -> Iterator[None]:
+        """A transaction that is written at its end, by one statement; meanwhile rows are read as they are.
+
+        That is as good as reading them under a lock, since whatever ends a decision moves its learner. Whatever goes
+        wrong at the end, even if nobody knows whether it was written, is :class:`Outrun`: what has an id may be done
+        twice.
+        """
+        draft = self._draft = Draft(time.monotonic() + self._ahead)
+        try:
+            yield
+            write = draft.statement(check_time=self._clock is None)
+            try:
+                if draft.further:
+                    self._waiting = [("BEGIN", ()), write, *draft.further]
+                    self._commit()
+                else:
+                    self._send(*write)
+            except (Unavailable, self._psycopg.Error) as error:
+                raise Outrun(_sentence(error)) from error
+            self._known |= draft.positions()
+        except BaseException as error:
+            self._roll_back()
+            self._known.clear()
+            if isinstance(error, Outrun):
+                self._wary_until = time.monotonic() + WARY
+            raise
+        finally:
+            self._draft = None
 
     def _begin(self) -> None:
         """BEGIN and the time, in one round trip; on a new connection if the server was restarted since."""
@@ -227,6 +279,8 @@ class PostgresJournal:
             try:
                 self._inside, self._waiting = True, [("BEGIN", ())]
                 self._began = float(self._one(TIME)[0])
+                self._ahead = self._began - time.monotonic()
+                self._wary_until = min(self._wary_until, time.monotonic() + WARY)
                 return
             except Unavailable:
                 self._roll_back()
@@ -257,6 +311,8 @@ class PostgresJournal:
     def now(self) -> float:
         if self._clock is not None:
             return self._clock()
+        if self._draft is not None:
+            return self._draft.began
         return self._began if self._inside else float(self._one(TIME)[0])
 
     # -- learners ------------------------------------------------------------------------------------------------------
@@ -276,24 +332,46 @@ class PostgresJournal:
         return [LearnerRow._make(row) for row in rows]
 
     def archive(self, name: str, at: float) -> None:
+        if name in self._seen:
+            self._seen[name] = self._seen[name]._replace(archived_at=at)
+        self._known.pop(name, None)
         self._execute("UPDATE learners SET archived_at = %s WHERE name = %s", (at, name))
 
     def lock(self, name: str) -> Position:
-        position = Position._make(self._one(f"{POSITION} FOR NO KEY UPDATE", (name,)))
+        position = self._stands(name, LOCK)
         if self._inside:
-            self._locked[name] = position.seq
+            self._locked.add(name)
         return position
 
     def position(self, name: str) -> Position:
-        return Position._make(self._one(POSITION, (name,)))
+        return self._stands(name, "")
+
+    def _stands(self, name: str, lock: str) -> Position:
+        """Where a learner stands: as it did, to be checked by the server, or as the server says."""
+        known = self._known.get(name)
+        if self._draft is not None:
+            if name not in self._draft.taken:
+                self._draft.taken[name] = known or Position._make(self._one(POSITION, (name,)))
+            return self._draft.positions()[name]
+        position = Position._make(self._one(POSITION + lock, (name,)))
+        if known is not None and position != known:
+            self._wary_until = time.monotonic() + WARY
+        if self._inside:
+            self._seen[name] = position
+        return position
 
     def advance(self, name: str, n: int, epochs: int = 0) -> int:
+        if self._draft is not None:
+            self._draft.moves[name] = n, epochs
+            return self._draft.taken[name].seq + 1
         statement = "UPDATE learners SET seq = seq + %s, epoch = epoch + %s WHERE name = %s RETURNING seq"
         if name not in self._locked:
+            self._seen.pop(name, None)
+            self._known.pop(name, None)
             return int(self._one(statement, (n, epochs, name))[0]) - n + 1
         self._execute(statement, (n, epochs, name))  # nobody else can move it: no need to wait for the answer
-        self._locked[name] += n
-        return self._locked[name] - n + 1
+        self._seen[name] = moved(self._seen[name], n, epochs)
+        return self._seen[name].seq - n + 1
 
     def _one(self, statement: str, parameters: Sequence[object] = ()) -> tuple[Any, ...]:
         rows = self._rows(statement, parameters)
@@ -304,13 +382,18 @@ class PostgresJournal:
     # -- decisions -----------------------------------------------------------------------------------------------------
 
     def add_decisions(self, rows: Sequence[DecisionRow]) -> list[DecisionRow]:
+        if self._draft is not None:
+            if len(self._draft.decisions) + len(rows) > BATCH:
+                raise Outrun("more decisions than one statement can number")
+            self._draft.decisions += rows
+            return list(rows)
         stored: dict[tuple[str, str], DecisionRow] = {}
         for first in range(0, len(rows), BATCH):
             batch = list(enumerate(rows[first : first + BATCH]))
             # in one order, so that two processes that insert the same ids cannot wait for each other
             batch.sort(key=lambda new: (new[1].learner, new[1].id, -new[0]))
             part = {(row.learner, row.id): (i, row) for i, row in batch}
-            columns = [[i for i, _ in part.values()], *_columns([row for _, row in part.values()])]
+            columns = arrays([(i, *row) for i, row in part.values()])
             added = set(self._rows(INSERT_DECISIONS, columns))
             stored |= {key: row for key, (_, row) in part.items() if key in added}
             for learner in {learner for learner, _ in part.keys() - added}:
@@ -320,7 +403,10 @@ class PostgresJournal:
 
     def decisions(self, learner: str, ids: Iterable[str]) -> dict[str, DecisionRow]:
         statement = f"SELECT {DECISION} FROM decisions WHERE learner = %s AND id = ANY(%s)"
-        rows = map(DecisionRow._make, self._rows(statement, (learner, list(ids))))
+        rows = [DecisionRow._make(row) for row in self._rows(statement, (learner, list(ids)))]
+        taken = None if self._draft is None else self._draft.taken.get(learner)
+        if taken is not None and any(row.epoch > taken.epoch or (row.seq or 0) > taken.seq for row in rows):
+            raise Outrun("another process has written")
         return {row.id: row for row in rows}
 
     def open_count(self, learner: str) -> int:
@@ -336,10 +422,13 @@ class PostgresJournal:
     # -- events --------------------------------------------------------------------------------------------------------
 
     def add_events(self, rows: Sequence[EventRow]) -> None:
-        self._execute(INSERT_EVENTS, _columns(rows))
-        ended = [(row.learner, row.decision, ENDS[row.kind], row.seq) for row in rows if row.decision is not None]
+        if self._draft is not None:
+            self._draft.events += rows
+            return
+        self._execute(INSERT_EVENTS, arrays(rows))
+        ended = endings(rows)
         if ended:
-            self._execute(END_DECISIONS, [*_columns(ended), len(ended)])
+            self._execute(END_DECISIONS, [*arrays(ended), len(ended)])
 
     def events(self, learner: str, after: int, limit: int) -> list[tuple[EventRow, DecisionRow | None]]:
         statement = f"{WITH_DECISION} WHERE e.learner = %s AND e.seq > %s ORDER BY e.seq LIMIT %s"
@@ -424,11 +513,6 @@ def check_settings(connection: psycopg.Connection[Any]) -> None:
             )
         if name == "synchronous_commit":  # for this session, whatever a reload of the configuration says
             connection.execute("SELECT set_config(%s, %s, false)", (name, value))
-
-
-def _columns(rows: Sequence[tuple[Any, ...]]) -> list[list[Any]]:
-    """The rows as one list a column."""
-    return [list(column) for column in zip(*rows, strict=True)]
 
 
 def _pair(row: tuple[Any, ...]) -> tuple[EventRow, DecisionRow | None]:

@@ -159,7 +159,7 @@ class SQLiteJournal:
         return self._clock()
 
     @contextlib.contextmanager
-    def transaction(self) -> Iterator[None]:
+    def transaction(self, *, optimistic: bool = False) -> Iterator[None]:
         if self._broken:
             with contextlib.suppress(self._error):
                 self._connection.close()
