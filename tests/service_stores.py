@@ -84,7 +84,7 @@ def make_store(kind: str, folder: Path, request: pytest.FixtureRequest) -> Store
     from allworlds.service.postgres import PostgresJournal
 
     url = request.getfixturevalue("postgres").new_database()
-    return Store(lambda clock, **more: PostgresJournal(url, clock=clock, **more))
+    return Store(lambda clock, **more: PostgresJournal(url, clock=clock, **{"wary": 0.0} | more))
 
 
 def ask(future: Any) -> Any:

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import numpy as np
@@ -14,6 +15,7 @@ import pytest
 
 import allworlds as aw
 from allworlds.agents import DecisionLog
+from allworlds.agents import log as module
 from allworlds.agents.log_files import FAN, parts_in
 from allworlds.learners.thompson_n import ThompsonN, chance_of_lowest
 
@@ -90,6 +92,7 @@ CHILD = """
 import sys
 import allworlds as aw
 from allworlds.agents import DecisionLog
+from allworlds.agents import log as module
 agent = aw.Agent(aw.graphs.disjoint_cliques(2, 2), seed=1, log=DecisionLog(sys.argv[1], flush_seconds=0.0))
 while True:
     decision = agent.choose()
@@ -231,6 +234,16 @@ def test_a_log_that_fails_warns_and_the_agent_goes_on():
     assert agent.round == 2
 
 
+def test_a_warning_names_the_line_that_asked():
+    def fail(row):
+        raise OSError("no")
+
+    agent = aw.Agent(aw.graphs.disjoint_cliques(2, 2), seed=1, log=fail)
+    with pytest.warns(RuntimeWarning, match="no") as caught:
+        agent.observe(agent.choose(), [0.5, 0.5])
+    assert [one.filename for one in caught] == [__file__] * 2
+
+
 def test_rows_that_could_not_be_written_are_written_later(tmp_path):
     path = tmp_path / "folder" / "log.jsonl"
     path.parent.mkdir()
@@ -241,6 +254,81 @@ def test_rows_that_could_not_be_written_are_written_later(tmp_path):
     path.parent.mkdir()
     agent.observe(decision, [0.0, 1.0])
     assert aw.load_log(path)["status"].tolist() == ["observed"]
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_full_blocks_are_written_beside_the_agent(tmp_path, monkeypatch, suffix):
+    monkeypatch.setattr(module, "BLOCK_ROWS", 16)
+    agent = aw.Agent(aw.graphs.disjoint_cliques(2, 2), seed=1, log=tmp_path / f"log{suffix}")
+    append, threads = agent.log._file.append, []
+    monkeypatch.setattr(
+        agent.log._file, "append", lambda *rows: (threads.append(threading.current_thread().name), append(*rows))
+    )
+    play(agent, 100)
+    late = agent.choose()
+    agent.log.flush()
+    agent.observe(late, [0.5, 0.5])
+    agent.log.flush()
+    assert len([name for name in threads if name.startswith("allworlds-log")]) == 6
+    table = aw.load_log(tmp_path / f"log{suffix}")
+    assert table["decision_id"].tolist() == list(range(1, 102))
+    assert set(table["status"]) == {"observed"}
+
+
+def test_a_full_block_that_could_not_be_written_is_written_later_and_once(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "BLOCK_ROWS", 16)
+    agent = aw.Agent(aw.graphs.disjoint_cliques(2, 2), seed=1, log=tmp_path / "log.jsonl")
+    append, calls = agent.log._file.append, []
+
+    def fail_at_first(*rows):
+        calls.append(rows)
+        if len(calls) < 4:
+            raise OSError("the disk is full")
+        append(*rows)
+
+    monkeypatch.setattr(agent.log._file, "append", fail_at_first)
+    with pytest.warns(RuntimeWarning, match=r"the disk is full; \d+ rows wait in memory") as caught:
+        play(agent, 200)
+    assert all(one.filename == __file__ for one in caught)
+    agent.log.flush()
+    assert aw.load_log(tmp_path / "log.jsonl")["decision_id"].tolist() == list(range(1, 201))
+
+
+def test_an_interrupt_while_a_block_is_written_costs_no_row(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "BLOCK_ROWS", 16)
+    agent = aw.Agent(aw.graphs.disjoint_cliques(2, 2), seed=1, log=tmp_path / "log.jsonl")
+    play(agent, 20)
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "wait", lambda futures: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            agent.log.flush()
+    agent.log.flush()
+    assert aw.load_log(tmp_path / "log.jsonl")["decision_id"].tolist() == list(range(1, 21))
+
+
+FORKED = """
+import os, sys, time
+import allworlds as aw
+from allworlds.agents import log
+log.BLOCK_ROWS = 16
+agent = aw.Agent(aw.graphs.disjoint_cliques(2, 2), seed=1, log=sys.argv[1])
+append = agent.log._file.append
+agent.log._file.append = lambda *rows: (time.sleep(0.5), append(*rows))
+for _ in range(20):
+    agent.observe(agent.choose(), [0.5, 0.5])
+child = os.fork()
+agent.log.flush()  # the parent's thread is not in the child
+if child == 0:
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_forked_process_leaves_what_waits_to_its_parent(tmp_path):
+    path = str(tmp_path / "log.jsonl")
+    subprocess.run([sys.executable, "-c", FORKED, path], check=True, timeout=120)
+    assert aw.load_log(path)["decision_id"].tolist() == list(range(1, 21))
 
 
 def test_rows_that_were_written_but_not_synced_do_not_stand_twice(tmp_path, monkeypatch):

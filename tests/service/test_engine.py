@@ -126,7 +126,7 @@ def test_probabilities_are_those_of_the_draw(store: Store) -> None:
 def test_a_decision_is_made_among_the_available_arms(store: Store) -> None:
     engine = store.start()
     ask(engine.create(PRICES))
-    answers = [ask(engine.choose("prices", f"{k}", available=["c", "a"])) for k in range(20)]
+    answers = [ask(engine.choose("prices", f"{k}", available=["c", "a"])) for k in range(60)]
     assert {answer["arm"] for answer in answers} == {"a", "c"}
     assert status(engine.choose("prices", "x", available=["nobody"])) == 422
     assert status(engine.choose("prices", "x", available=[])) == 422
@@ -168,7 +168,7 @@ def test_outcomes_of_every_status(store: Store) -> None:
 def test_an_outcome_that_cannot_be_is_refused_with_a_sentence_and_changes_nothing(store: Store) -> None:
     engine = store.start()
     ask(engine.create(PRICES | {"low": -1, "high": 3}))
-    answers = ask(engine.choose_many("prices", [{"id": f"{k}"} for k in range(30)]))
+    answers = ask(engine.choose_many("prices", [{"id": f"{k}"} for k in range(200)]))
     b = next(answer for answer in answers if answer["arm"] == "b")["id"]
     before = ask(engine.snapshot("prices"))
     for losses, words in [
@@ -191,7 +191,7 @@ def test_an_outcome_that_cannot_be_is_refused_with_a_sentence_and_changes_nothin
 def test_losses_of_further_neighbours_are_kept_and_compared_but_not_used(store: Store) -> None:
     engine = store.start()
     ask(engine.create(PRICES))
-    answers = ask(engine.choose_many("prices", [{"id": f"{k}"} for k in range(30)]))
+    answers = ask(engine.choose_many("prices", [{"id": f"{k}"} for k in range(200)]))
     b = next(answer for answer in answers if answer["arm"] == "b")
     assert b["also_visible"] == ["c"]
     assert status(engine.observe("prices", b["id"], {"a": 0.1, "b": 0.2, "c": 0.3})) == 200

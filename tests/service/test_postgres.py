@@ -4,17 +4,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from allworlds.service import postgres as module
 from allworlds.service.calls import Call
-from allworlds.service.journal import DecisionRow, EventRow, LearnerRow, Position, Unavailable
+from allworlds.service.journal import KEYS, DecisionRow, EventRow, KeyRow, LearnerRow, Outrun, Position, Unavailable
 from allworlds.service.postgres import PostgresJournal, UnsafeServer
 from cut_wire import wire
 from postgres_server import PostgresServer
@@ -339,6 +340,90 @@ def test_a_password_is_never_in_a_message() -> None:
     assert "hush" not in str(problem.value)
 
 
+WRONG = {
+    "others wrote": lambda other: other.add_events([outcome(other.advance(NAME, 1), "theirs")]),
+    "archived": lambda other: other.archive(NAME, 3.0),
+    "the id is taken": lambda other: other.add_decisions([decision("mine", arm="b")]),
+    "nothing": lambda other: None,
+    "the clock jumped": lambda other: None,
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_an_optimistic_transaction_that_took_the_wrong_for_granted_writes_nothing(url: str, wrong: str) -> None:
+    mine, other = PostgresJournal(url, wary=0.0), PostgresJournal(url)
+    with other.transaction():
+        other.add_decisions([decision("open"), decision("theirs")])
+    with mine.transaction():
+        mine.lock(NAME)
+    mine._ahead += 3600.0 * (wrong == "the clock jumped")
+    with other.transaction():
+        WRONG[wrong](other)
+    before = other.position(NAME)
+    good = wrong == "nothing"
+    with contextlib.nullcontext() if good else pytest.raises(Outrun), mine.transaction(optimistic=True):
+        mine.lock(NAME)
+        mine.add_decisions([decision("mine")])
+        first = mine.advance(NAME, 1)
+        mine.add_events([outcome(first, "open")])
+        mine.save_snapshot(NAME, first, b"state")
+    rows = other.decisions(NAME, ["open", "mine"])
+    assert rows["open"].status == ("observed" if good else "open")
+    assert ("mine" in rows) == (good or wrong == "the id is taken")
+    assert other.position(NAME) == before._replace(seq=before.seq + good)
+    assert other.snapshot(NAME) == ((1, b"state") if good else None)
+    with mine.transaction():  # step by step it goes on
+        assert mine.lock(NAME) == other.position(NAME)
+    mine.close()
+    other.close()
+
+
+def test_decisions_are_not_made_from_what_was_learnt_before_others_wrote(url: str) -> None:
+    mine, other = PostgresJournal(url, wary=0.0), PostgresJournal(url)
+    with mine.transaction():
+        mine.position(NAME)
+    with other.transaction():
+        other.add_decisions([decision("theirs")])
+        other.add_events([outcome(other.advance(NAME, 1), "theirs")])
+    with pytest.raises(Outrun), mine.transaction(optimistic=True):
+        assert mine.position(NAME).seq == 0
+        mine.add_decisions([decision("mine")])
+    assert mine.decisions(NAME, ["mine"]) == {}
+    mine.close()
+    other.close()
+
+
+def test_a_decision_that_another_process_ended_is_noticed_when_it_is_read(url: str) -> None:
+    mine, other = PostgresJournal(url, wary=0.0), PostgresJournal(url)
+    with mine.transaction():
+        mine.add_decisions([decision("open")])
+        mine.lock(NAME)
+    with other.transaction():
+        other.add_events([outcome(other.advance(NAME, 1), "open")])
+    with pytest.raises(Outrun), mine.transaction(optimistic=True):
+        mine.lock(NAME)
+        mine.decisions(NAME, ["open"])
+    mine.close()
+    other.close()
+
+
+def test_an_optimistic_transaction_after_a_crash_of_the_server_is_done_again(
+    postgres: PostgresServer, url: str
+) -> None:
+    mine = PostgresJournal(url, wary=0.0)
+    with mine.transaction():
+        mine.lock(NAME)
+    postgres.stop("immediate")
+    postgres.start()
+    with pytest.raises(Outrun), mine.transaction(optimistic=True):
+        mine.lock(NAME)
+        mine.add_decisions([decision("a")])
+    with mine.transaction():
+        mine.add_decisions([decision("a")])
+    assert mine.open_count(NAME) == 1
+    mine.close()
+
+
 @pytest.fixture
 def processes(postgres: PostgresServer) -> Iterator[Store]:
     """Several processes with an engine each."""
@@ -368,6 +453,89 @@ def test_a_batch_of_decisions_and_outcomes_is_four_round_trips(
     replayed = replay(journal, "prices")
     assert bytes_of(replayed) == ask(first.snapshot("prices"))
     assert replayed.seq == 5
+
+
+def test_a_batch_of_a_process_that_is_alone_is_one_round_trip(
+    postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = postgres.new_database()
+    store = Store(lambda clock: PostgresJournal(url, clock=clock, wary=0.0))
+    engine = store.start()
+    ask(engine.create(PRICES))
+    answers = [ask(engine.choose("prices", f"earlier {k}")) for k in range(5)]
+    journal, sent = store.journals[0], []
+    send = journal._send
+    monkeypatch.setattr(journal, "_send", lambda statement, *more: sent.append(statement) or send(statement, *more))
+    calls = [Call("choose", "prices", {"id": str(k)}) for k in range(5)]
+    calls += [
+        Call("observe", "prices", {"id": answer["id"], "losses": dict.fromkeys(answer["observe"], 0.5)})
+        for answer in answers
+    ]
+    engine._run(calls)
+    assert [call.error for call in calls] == [None] * 10
+    assert [statement.split()[:2] for statement in sent] == [["WITH", "taken"]]
+    assert bytes_of(replay(journal, "prices")) == ask(engine.snapshot("prices"))
+    store.stop()
+
+
+@pytest.mark.parametrize("wary", [0.0, 0.02])
+def test_processes_that_outrun_each_other_lose_nothing_and_agree(postgres: PostgresServer, wary: float) -> None:
+    url = postgres.new_database()
+    store = Store(lambda clock: PostgresJournal(url, clock=clock, wary=wary))
+    engines = [store.start(snapshot_every=20) for _ in range(3)]
+    ask(engines[0].create(PRICES))
+
+    def work(who: int) -> None:
+        for k in range(40):
+            id = f"{k}" if k % 4 == 0 else f"{who}-{k}"  # every fourth is everybody's
+            mine, other = engines[who], engines[(who + k) % 3]
+            answer = ask(mine.choose("prices", id))
+            assert ask(other.choose("prices", id)) == answer
+            losses = dict.fromkeys(answer["observe"], 0.25 * (k % 4))
+            assert status(other.observe("prices", id, losses)) == 200
+            assert status(mine.observe("prices", id, losses)) == 200
+            assert status(mine.observe("prices", id, dict.fromkeys(losses, 0.875))) == 409
+
+    at_once(*(lambda who=who: work(who) for who in range(3)))
+    replayed = replay(store.journals[0], "prices")
+    assert replayed.seq == 10 + 3 * 30
+    for engine in engines:
+        ask(engine._ask("recount"))
+        assert ask(engine.snapshot("prices")) == bytes_of(replayed)
+    store.stop()
+
+
+def test_a_hint_comes_of_learners_arms_and_keys_also_after_its_connection_broke(url: str) -> None:
+    listener, other = PostgresJournal(url), PostgresJournal(url)
+    heard: list[str] = []
+    listener.listen(heard.append)
+
+    def hears(what: str, change: Callable[[], object]) -> bool:
+        wait_for(lambda: other._one("SELECT count(*) FROM pg_stat_activity WHERE query = 'LISTEN allworlds'")[0])
+        heard.clear()
+        with other.transaction():
+            change()
+        return wait_for(lambda: what in heard)
+
+    add = LearnerRow("new", "{}", "{}", b"s" * 32, 1.0)
+    assert hears("new", lambda: other.add_learner(add))
+    other._rows(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query = 'LISTEN allworlds' "
+        "AND datname = current_database()"
+    )
+    assert wait_for(lambda: not other._one("SELECT count(*) FROM pg_stat_activity WHERE query = 'LISTEN allworlds'")[0])
+    assert hears(NAME, lambda: other.add_events([EventRow(NAME, other.advance(NAME, 1), "archive", 1.0)]))
+    assert hears(KEYS, lambda: other.add_key(KeyRow("k", b"h", "read", None, "", 1.0)))
+    assert hears(KEYS, lambda: other.revoke_key("k", 2.0))
+    listener.close()
+    other.close()
+
+
+def wait_for(true: Callable[[], object], seconds: float = 20.0) -> bool:
+    end = time.monotonic() + seconds
+    while not true() and time.monotonic() < end:
+        time.sleep(0.01)
+    return bool(true())
 
 
 def test_a_process_that_nobody_asks_follows_the_others(processes: Store) -> None:

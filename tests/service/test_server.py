@@ -11,13 +11,18 @@ import socket
 import subprocess
 import sys
 import time
+from functools import partial
 
 import httpx
 import pytest
 
 from allworlds.foundation.errors import InvalidParameter
+from allworlds.service import engine, server
+from allworlds.service.engine import Engine
+from allworlds.service.journal import EventRow
 from allworlds.service.keys import REFRESH, STALE, make_key, revoke_key
 from allworlds.service.memory import MemoryJournal
+from allworlds.service.schema import open_journal
 from allworlds.service.security import Limits
 from allworlds.service.server import Service, Settings
 from served import serving
@@ -211,6 +216,32 @@ def test_keys_that_cannot_be_read_stop_every_key_until_they_can(monkeypatch):
         revoke_key(journal, row.id)
         time.sleep(2 * REFRESH)
         assert httpx.get(path, headers=headers).status_code == 401
+
+
+def test_a_process_hears_of_a_revoked_key_and_a_changed_learner_at_once(postgres, monkeypatch):
+    monkeypatch.setattr(server, "REFRESH", 4.0)
+    monkeypatch.setattr(engine, "Engine", partial(Engine, expire_every=1e6))  # which asks every second otherwise
+    url = postgres.new_database()
+    journal, other = open_journal(url), open_journal(url)
+    row, key = make_key(["read", "admin"])
+    with journal.transaction():
+        journal.add_key(row)
+    headers = {"Authorization": f"Bearer {key}"}
+    with serving(journal) as service:
+        made = httpx.post(f"{service.url}/v1/learners", json=LEARNER, headers=headers).json()
+        time.sleep(1.0)  # it listens by now
+        with other.transaction():
+            other.archive(made["name"], 5.0)
+            other.add_events([EventRow(made["name"], other.advance(made["name"], 1), "archive", 5.0)])
+        begin = time.monotonic()
+        while service._engine._lives[made["name"]].archived_at is None:
+            assert time.monotonic() - begin < 10.0
+            time.sleep(0.01)
+        begin = time.monotonic()
+        revoke_key(other, row.id)
+        while httpx.get(f"{service.url}/v1/learners", headers=headers).status_code == 200:
+            assert time.monotonic() - begin < 3.0
+    other.close()
 
 
 @pytest.fixture(scope="module")

@@ -20,6 +20,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import os
+import sys
 import threading
 import time
 import warnings
@@ -243,7 +244,10 @@ def _append(file: LogFile | None, block: Block, most_arms: int) -> None:
 
 def _warn(sentence: str) -> None:
     """At the line that asked the agent."""
-    warnings.warn(sentence, RuntimeWarning, stacklevel=7)
+    frame, level = sys._getframe(), 1
+    while frame.f_back is not None and frame.f_globals["__name__"].startswith(__package__):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(sentence, RuntimeWarning, stacklevel=level)
 
 
 LogTarget = str | os.PathLike[str] | Callable[[LogRow], object] | DecisionLog

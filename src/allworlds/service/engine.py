@@ -30,7 +30,10 @@ from allworlds.service.rule_body import canonical, rule_from_body
 
 MOST_CALLS = 512
 """Calls in one transaction."""
+LINGER = 0.0005
+"""Seconds."""
 HOPEFUL = frozenset({*CHOOSING, *ENDING})
+"""The verbs of batches that take for granted that no other process has written."""
 LOG = logging.getLogger("allworlds.service")
 
 Deliver = Callable[[list[Call]], object]
@@ -57,6 +60,8 @@ class Engine:
         self._lives: dict[str, Live] = {}
         self._queue: queue.SimpleQueue[Call | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
+        self._usual = 0
+        """The calls of the last batch, or a few more."""
         self._makers = ThreadPoolExecutor(1, thread_name_prefix="allworlds-create")
         self._stopped = False
 
@@ -66,6 +71,10 @@ class Engine:
             self._thread = threading.Thread(target=self._work, name="allworlds-journal", daemon=True)
             self._thread.start()
         return self
+
+    def hint(self, name: str) -> None:
+        """Look at a learner soon, because another process may have changed it; from any thread."""
+        self._queue.put(Call("view", name))
 
     def stop(self) -> None:
         """Answer what waits, save the states, and end the thread; later calls are refused."""
@@ -229,15 +238,7 @@ class Engine:
         self._load()
         due, stop = time.monotonic() + self._every, False
         while not stop:
-            calls: list[Call] = []
-            try:
-                call = self._queue.get(timeout=max(0.0, due - time.monotonic()))
-                while call is not None and len(calls) < MOST_CALLS:
-                    calls.append(call)
-                    call = self._queue.get_nowait() if len(calls) < MOST_CALLS else call
-                stop = call is None
-            except queue.Empty:
-                pass
+            calls, stop = self._gather(due)
             if calls:
                 self._run(calls)
             if time.monotonic() >= due:
@@ -247,6 +248,27 @@ class Engine:
                 more = expire.answer == EXPIRE_AT_ONCE  # then go on as soon as those who wait were answered
                 due = time.monotonic() + (0.0 if more else self._every)
         self._run([Call("save")])
+
+    def _gather(self, due: float) -> tuple[list[Call], bool]:
+        """The calls of the next batch, if there are any before ``due``, and whether the engine is to stop.
+
+        Clients that wait for their answers come back together. Where a batch costs more than its calls, it is worth
+        waiting :data:`LINGER` seconds for as many as came last time, instead of leaving half of them to the next batch.
+        """
+        calls: list[Call] = []
+        until = due
+        with contextlib.suppress(queue.Empty):
+            while len(calls) < MOST_CALLS:
+                call = self._queue.get(timeout=max(0.0, until - time.monotonic()))
+                if call is None:
+                    return calls, True
+                calls.append(call)
+                if len(calls) == 1:
+                    until = time.monotonic() + (LINGER if self.journal.waits else 0.0)
+                if len(calls) >= self._usual:
+                    until = 0.0
+        self._usual = max(len(calls), self._usual - 1)
+        return calls, False
 
     def _load(self) -> None:
         """Bring all learners into memory, unless they are; a journal that does not answer is asked again later."""

@@ -139,6 +139,8 @@ class Position(NamedTuple):
     archived_at: float | None
 
 
+KEYS = "/keys"
+"""Stands for all keys among names of learners, none of which has a slash."""
 STRAYS = """SELECT learner FROM
     (SELECT learner FROM decisions UNION SELECT learner FROM events UNION SELECT learner FROM snapshots) AS named
     WHERE learner NOT IN (SELECT name FROM learners) ORDER BY learner"""
@@ -153,6 +155,8 @@ def stray(name: str) -> str:
 class Journal(Protocol):
     """Where rows are kept: in memory, in SQLite or in PostgreSQL, with the same contract."""
 
+    waits: bool
+    """Whether each transaction waits for a disk or a server, however little it writes."""
     shared: bool
     """Whether other processes may write to it at the same time: then the engine follows ``position`` and ``events``."""
 
@@ -219,6 +223,12 @@ class Journal(Protocol):
 
     def problems(self) -> list[str]:
         """What the database itself finds wrong, and rows that belong to no learner."""
+
+    def listen(self, hint: Callable[[str], object]) -> None:
+        """Call ``hint``, in another thread, soon after any process made or changed a learner, with its name, or a key.
+
+        For a key it is called with :data:`KEYS`. It is only a hint: it may never come, so whoever listens asks as well.
+        """
 
     def keys(self) -> list[KeyRow]:
         """All keys, revoked ones included, oldest first."""

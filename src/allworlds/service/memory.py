@@ -25,7 +25,7 @@ from allworlds.service.journal import (
 class MemoryJournal:
     """A journal for tests and trials: it keeps its word until the process ends."""
 
-    shared = False
+    shared = waits = False
 
     def __init__(self, clock: Clock = time.time) -> None:
         self._clock = clock
@@ -147,6 +147,9 @@ class MemoryJournal:
 
     def problems(self) -> list[str]:
         return []
+
+    def listen(self, hint: Callable[[str], object]) -> None:
+        """Nobody else writes."""
 
     def keys(self) -> list[KeyRow]:
         return sorted(self._keys.values(), key=lambda key: (key.created_at, key.id))

@@ -16,6 +16,10 @@ was taken for, nothing is written, it is :class:`Outrun`, and the transaction is
 COMMIT is lost, nobody knows whether it happened: that is :class:`Unavailable`, and the caller asks again with the same
 ids.
 
+**Notifications** (:meth:`PostgresJournal.listen`) tell other processes of new learners, changes of the arms and keys,
+so that they need not wait until they ask. They are a hint: one can be lost with its connection. Outcomes have none,
+because PostgreSQL lets only one transaction with a notification commit at a time.
+
 **Connections.** A broken one is replaced at the next call. A process that freezes or loses its network inside a
 transaction would keep the learner's row locked; the server ends such a session after ``PATIENCE`` seconds.
 """
@@ -27,7 +31,7 @@ import contextlib
 import math
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -35,6 +39,7 @@ from typing import TYPE_CHECKING, Any
 from allworlds.foundation.errors import AllWorldsError, import_extra
 from allworlds.service.journal import (
     AWAY,
+    KEYS,
     STRAYS,
     AlreadyThere,
     Clock,
@@ -60,6 +65,7 @@ from allworlds.service.postgres_sql import (
     LOCK,
     POSITION,
     STREAM,
+    TELL,
     TIME,
     WITH_DECISION,
     Draft,
@@ -99,7 +105,7 @@ PLANS = {
 """A batch looks up a few rows by their keys. Statistics of a table that has just been filled say that it is empty, and
 the plan for that, which reads all of it, would be kept."""
 WARY = 1.0
-"""Seconds after another process has written in which nothing is taken for granted."""
+"""Seconds after another process was seen to write."""
 PAGE = 1000
 """Rows that ``stream`` fetches at a time."""
 ENDED_TWICE = "a decision had ended already when its event was written; nothing was written"
@@ -118,14 +124,16 @@ class PostgresJournal:
         The time in seconds since 1970; by default that of the database.
     upgrade:
         Whether to bring an older database up to date: see :mod:`allworlds.service.schema`.
+    wary:
+        Seconds after another process has written in which nothing is taken for granted.
     """
 
-    shared = True
+    shared = waits = True
 
-    def __init__(self, url: str, *, clock: Clock | None = None, upgrade: bool = False) -> None:
+    def __init__(self, url: str, *, clock: Clock | None = None, upgrade: bool = False, wary: float = WARY) -> None:
         self._psycopg = import_extra("psycopg", "postgres", "a database in PostgreSQL needs")
-        self._url, self._clock, self._upgrade = url, clock, upgrade
-        self._guard = threading.RLock()
+        self._url, self._clock, self._upgrade, self._wary = url, clock, upgrade, wary
+        self._guard, self._closed = threading.RLock(), threading.Event()
         self._inside = False
         self._waiting: list[tuple[str, Sequence[object]]] = []
         """Statements of this transaction that travel with the next one whose answer is needed."""
@@ -265,7 +273,7 @@ class PostgresJournal:
             self._roll_back()
             self._known.clear()
             if isinstance(error, Outrun):
-                self._wary_until = time.monotonic() + WARY
+                self._wary_until = time.monotonic() + self._wary
             raise
         finally:
             self._draft = None
@@ -280,7 +288,7 @@ class PostgresJournal:
                 self._inside, self._waiting = True, [("BEGIN", ())]
                 self._began = float(self._one(TIME)[0])
                 self._ahead = self._began - time.monotonic()
-                self._wary_until = min(self._wary_until, time.monotonic() + WARY)
+                self._wary_until = min(self._wary_until, time.monotonic() + self._wary)
                 return
             except Unavailable:
                 self._roll_back()
@@ -304,6 +312,7 @@ class PostgresJournal:
             self._connection.close()
 
     def close(self) -> None:
+        self._closed.set()
         with self._guard:
             if self._connection is not None:
                 self._connection.close()
@@ -322,6 +331,7 @@ class PostgresJournal:
         statement = f"INSERT INTO learners ({LEARNER}) VALUES ({values}) ON CONFLICT (name) DO NOTHING"
         if not self._rows(statement + " RETURNING 1", row):
             raise AlreadyThere(f"there is already a learner {row.name!r}")
+        self._execute(TELL, (row.name,))
 
     def learner(self, name: str) -> LearnerRow | None:
         rows = self._rows(f"SELECT {LEARNER} FROM learners WHERE name = %s", (name,))
@@ -355,7 +365,7 @@ class PostgresJournal:
             return self._draft.positions()[name]
         position = Position._make(self._one(POSITION + lock, (name,)))
         if known is not None and position != known:
-            self._wary_until = time.monotonic() + WARY
+            self._wary_until = time.monotonic() + self._wary
         if self._inside:
             self._seen[name] = position
         return position
@@ -426,6 +436,8 @@ class PostgresJournal:
             self._draft.events += rows
             return
         self._execute(INSERT_EVENTS, arrays(rows))
+        for name in {row.learner for row in rows if row.decision is None}:
+            self._execute(TELL, (name,))
         ended = endings(rows)
         if ended:
             self._execute(END_DECISIONS, [*arrays(ended), len(ended)])
@@ -496,10 +508,30 @@ class PostgresJournal:
 
     def add_key(self, row: KeyRow) -> None:
         self._execute(f"INSERT INTO keys ({KEY}) VALUES ({', '.join(['%s'] * len(row))})", row)
+        self._execute(TELL, (KEYS,))
 
     def revoke_key(self, id: str, at: float) -> bool:
         statement = "UPDATE keys SET revoked_at = %s WHERE id = %s AND revoked_at IS NULL RETURNING 1"
-        return bool(self._rows(statement, (at, id)))
+        done = bool(self._rows(statement, (at, id)))
+        self._execute(TELL, (KEYS,))
+        return done
+
+    # -- notifications -------------------------------------------------------------------------------------------------
+
+    def listen(self, hint: Callable[[str], object]) -> None:
+        threading.Thread(target=self._listen, args=(hint,), name="allworlds-hints", daemon=True).start()
+
+    def _listen(self, hint: Callable[[str], object]) -> None:
+        """Pass on notifications until the journal is closed; without a server, try again every second."""
+        while not self._closed.is_set():
+            try:
+                with self._psycopg.connect(self._url, autocommit=True, **CONNECT) as connection:
+                    connection.execute("LISTEN allworlds")
+                    while not self._closed.is_set():
+                        for told in connection.notifies(timeout=1.0):
+                            hint(told.payload)
+            except self._psycopg.Error:
+                self._closed.wait(1.0)
 
 
 def check_settings(connection: psycopg.Connection[Any]) -> None:

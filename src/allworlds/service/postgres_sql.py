@@ -56,6 +56,7 @@ WRITE = f"""WITH taken AS (SELECT * FROM unnest({_parameters("text int8 int8 flo
         AND (SELECT count(*) FROM stood) + (SELECT count(*) FROM moved) = %s
         AND (SELECT count(*) FROM added) = %s AND (SELECT count(*) FROM ended) = %s)::int"""
 """All that an optimistic transaction writes; fails with a division by zero if it has taken the wrong for granted."""
+TELL = "SELECT pg_notify('allworlds', %s)"
 WITH_DECISION = f"""SELECT {_of("e", EventRow)}, {_of("d", DecisionRow)}
     FROM events e LEFT JOIN decisions d ON d.learner = e.learner AND d.id = e.decision"""
 STREAM = f"""SELECT {_of("d", DecisionRow)}, {_of("e", EventRow)}
@@ -88,6 +89,7 @@ class Draft:
         learners = [(name, *taken, *self.moves.get(name, (0, 0))) for name, taken in sorted(self.taken.items())]
         ended = endings(self.events)
         numbered = [(i, *row) for i, row in enumerate(self.decisions)]
+        numbered.sort(key=lambda row: row[1:3])  # so that two processes with the same ids do not wait in a circle
         parameters: list[Any] = [*arrays(learners, 6), *arrays(numbered, 1 + len(DecisionRow._fields))]
         parameters += [*arrays(self.events, len(EventRow._fields)), *arrays(ended, 4)]
         time = [self.began, SAME_TIME if check_time else 1e18]

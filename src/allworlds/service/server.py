@@ -24,7 +24,7 @@ from typing import Any
 
 from allworlds.foundation.errors import AllWorldsError, InvalidParameter
 from allworlds.service.app import LOG, App
-from allworlds.service.journal import Journal
+from allworlds.service.journal import KEYS, Journal
 from allworlds.service.keys import REFRESH, KeyRing
 from allworlds.service.memory import MemoryJournal
 from allworlds.service.protocol import Connection
@@ -176,9 +176,21 @@ class Service:
         LOG.info("%s; the first start on a machine takes about a minute", self.app.state)
 
     async def _read_keys(self) -> None:
-        """Read the keys again and again, so that a revoked one stops working."""
+        """Read the keys again and again, and at a hint, so that a revoked one stops working."""
+        loop, told = asyncio.get_running_loop(), asyncio.Event()
+
+        def hint(what: str) -> None:
+            if what == KEYS:
+                with contextlib.suppress(RuntimeError):  # the loop has ended
+                    loop.call_soon_threadsafe(told.set)
+            elif self._engine is not None:
+                self._engine.hint(what)
+
+        self.journal.listen(hint)
         while True:
-            await asyncio.sleep(REFRESH)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(told.wait(), REFRESH)
+            told.clear()
             if self.app.engine is not None:
                 try:
                     rows = await asyncio.wrap_future(self.app.engine.keys())

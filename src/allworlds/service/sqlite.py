@@ -79,7 +79,7 @@ class SQLiteJournal:
         SQLite's setting; less than FULL loses acknowledged rows in a power cut.
     """
 
-    shared = False
+    shared, waits = False, True
 
     def __init__(
         self,
@@ -318,6 +318,9 @@ class SQLiteJournal:
     def problems(self) -> list[str]:
         found = [f"SQLite finds: {line}" for (line,) in self._run("PRAGMA integrity_check(10)") if line != "ok"]
         return found + [stray(name) for (name,) in self._run(STRAYS)]
+
+    def listen(self, hint: Callable[[str], object]) -> None:
+        """No other process makes or changes learners; keys are asked for often."""
 
     def keys(self) -> list[KeyRow]:
         return [KeyRow(*row) for row in self._run(f"SELECT {KEY} FROM keys ORDER BY created_at, id")]
