@@ -260,9 +260,9 @@ def test_rows_that_could_not_be_written_are_written_later(tmp_path):
 def test_full_blocks_are_written_beside_the_agent(tmp_path, monkeypatch, suffix):
     monkeypatch.setattr(module, "BLOCK_ROWS", 16)
     agent = aw.Agent(aw.graphs.disjoint_cliques(2, 2), seed=1, log=tmp_path / f"log{suffix}")
-    append, threads = agent.log._file.append, []
+    append, threads = agent.log._file._append, []
     monkeypatch.setattr(
-        agent.log._file, "append", lambda *rows: (threads.append(threading.current_thread().name), append(*rows))
+        agent.log._file, "_append", lambda *rows: (threads.append(threading.current_thread().name), append(*rows))
     )
     play(agent, 100)
     late = agent.choose()
@@ -278,7 +278,7 @@ def test_full_blocks_are_written_beside_the_agent(tmp_path, monkeypatch, suffix)
 def test_a_full_block_that_could_not_be_written_is_written_later_and_once(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "BLOCK_ROWS", 16)
     agent = aw.Agent(aw.graphs.disjoint_cliques(2, 2), seed=1, log=tmp_path / "log.jsonl")
-    append, calls = agent.log._file.append, []
+    append, calls = agent.log._file._append, []
 
     def fail_at_first(*rows):
         calls.append(rows)
@@ -286,7 +286,7 @@ def test_a_full_block_that_could_not_be_written_is_written_later_and_once(tmp_pa
             raise OSError("the disk is full")
         append(*rows)
 
-    monkeypatch.setattr(agent.log._file, "append", fail_at_first)
+    monkeypatch.setattr(agent.log._file, "_append", fail_at_first)
     with pytest.warns(RuntimeWarning, match=r"the disk is full; \d+ rows wait in memory") as caught:
         play(agent, 200)
     assert all(one.filename == __file__ for one in caught)
@@ -312,8 +312,8 @@ import allworlds as aw
 from allworlds.agents import log
 log.BLOCK_ROWS = 16
 agent = aw.Agent(aw.graphs.disjoint_cliques(2, 2), seed=1, log=sys.argv[1])
-append = agent.log._file.append
-agent.log._file.append = lambda *rows: (time.sleep(0.5), append(*rows))
+append = agent.log._file._append
+agent.log._file._append = lambda *rows: (time.sleep(0.5), append(*rows))
 for _ in range(20):
     agent.observe(agent.choose(), [0.5, 0.5])
 child = os.fork()

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import allworlds as aw
-from allworlds.agents.log_files import Lists, Words, as_dictionaries, as_json_lines
+from allworlds.agents.log_files import Lists, Words, as_dictionaries, json_lines
 from allworlds.agents.log_rows import Block
 from allworlds.agents.log_text import DOUBLE, LEAST, MOST, SHARE, SMALL, WHOLE, WORD, as_lines
 
@@ -70,7 +70,7 @@ def test_rows_of_all_kinds_say_what_json_says():
 @pytest.mark.parametrize("number", [1e-300, 5e-324, 1e17])
 def test_a_number_beyond_the_kernel_is_written_all_the_same(number):
     assert as_lines({"x": (DOUBLE, np.array([0.5, number]))}) is None
-    text = as_json_lines({"loss": np.array([0.5, number])})
+    text = json_lines({"loss": np.array([0.5, number])})()
     assert [json.loads(line)["loss"] for line in text.splitlines()] == [0.5, number]
 
 
@@ -90,7 +90,7 @@ def test_both_ways_of_writing_say_the_same():
         block.ended(decision, decision.arm, 1, 13.25, np.array([0.1, 1 / 3]))
     columns = block.columns(256)
     plain = as_dictionaries(columns)
-    for row, line in zip(plain, as_json_lines(columns).splitlines(), strict=True):
+    for row, line in zip(plain, json_lines(columns)().splitlines(), strict=True):
         found = json.loads(line)
         assert found.pop("probabilities") == pytest.approx(row.pop("probabilities"), rel=1e-7)
         assert found == row

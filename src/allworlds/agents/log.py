@@ -166,11 +166,13 @@ class DecisionLog:
     def _moved(self) -> None:
         """After an event: write if it is time to."""
         full = len(self._block) >= self._block_rows
-        if full and self._call is None:
+        if full and self._call is None and not self._block.older:
             self._try(self._hand_over)
             self._next_block(self._block.era)
-        elif self._call is not None or time.monotonic() - self._written >= self.flush_seconds:
+        elif full or self._call is not None or time.monotonic() - self._written >= self.flush_seconds:
             self.try_to_flush()
+            if full and len(self._block):  # it could not be written
+                self._next_block(self._block.era)
 
     def _hand_over(self) -> None:
         """Let the other thread write all that waits, when it has written what it was given before."""
@@ -181,8 +183,10 @@ class DecisionLog:
         if self._writer is None:
             self._writer = ThreadPoolExecutor(1, thread_name_prefix="allworlds-log")
         self._written = time.monotonic()
+        assert self._file is not None
+        write = self._file.prepare(self._block.columns(self.most_arms), self._block.era.header)
         try:
-            self._writing = self._writer.submit(_append, self._file, self._block, self.most_arms)
+            self._writing = self._writer.submit(write)
         except RuntimeError:  # no thread to be had, as when the program is ending: the next writing has it
             self._writer = None
 
@@ -193,6 +197,7 @@ class DecisionLog:
             writing, self._writing = self._writing, None
             writing.result()
             self._spare = self._blocks.pop(0)
+            self._spare.clear_rows()
 
     def try_to_flush(self) -> None:
         """Write all rows that wait in memory, or warn that it cannot be done; they wait on then."""
@@ -235,10 +240,10 @@ def _append(file: LogFile | None, block: Block, most_arms: int) -> None:
     """Write a block to the file; what is in there waits no longer."""
     assert file is not None
     if block.has_rows:
-        file.append(block.columns(most_arms), block.era.header)
+        file.prepare(block.columns(most_arms), block.era.header)()
         block.clear_rows()
     if block.older:
-        file.append(older_columns(block), block.era.header)
+        file.prepare(older_columns(block), block.era.header)()
         block.older.clear()
 
 

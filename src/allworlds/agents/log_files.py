@@ -20,7 +20,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from allworlds.agents.log_eras import Eras, number_together
-from allworlds.agents.log_text import DOUBLE, SHARE, WHOLE, WORD, as_lines
+from allworlds.agents.log_text import DOUBLE, SHARE, WHOLE, WORD, gather, text_of
 from allworlds.foundation.errors import InvalidParameter, InvalidState, import_extra
 from allworlds.foundation.files import disk_errors, write_atomic
 
@@ -112,21 +112,29 @@ def _plain_column(values: Any, kind: str | None) -> list[Any]:
     return [None if value is None else int(value) for value in plain] if kind == "int" else plain
 
 
-def as_json_lines(columns: Mapping[str, Any]) -> bytes:
-    """One JSON object a line."""
+def json_lines(columns: Mapping[str, Any]) -> Callable[[], bytes]:
+    """Calling what this returns gives one JSON object a line."""
     kinds = {"int": WHOLE, "ints": WHOLE, "float": DOUBLE, "floats": DOUBLE, "word": WORD}
     shown = {name: (SHARE if name == "probabilities" else kinds[COLUMNS[name]], columns[name]) for name in columns}
-    lines = as_lines(shown)
-    if lines is None:  # a loss as small as 1e-300
-        lines = "".join(json.dumps(row, allow_nan=False) + "\n" for row in as_dictionaries(columns)).encode()
+    data = gather(shown)
+
+    def lines() -> bytes:
+        text = text_of(data)
+        if text is None:  # a loss as small as 1e-300
+            text = "".join(json.dumps(row, allow_nan=False) + "\n" for row in as_dictionaries(columns)).encode()
+        return text
+
     return lines
 
 
 class LogFile(Protocol):
     """A log that can be appended to."""
 
-    def append(self, columns: Mapping[str, Any], header: Mapping[str, Any]) -> None:
-        """Append rows; when this returns, they survive a kill."""
+    def prepare(self, columns: Mapping[str, Any], header: Mapping[str, Any]) -> Callable[[], None]:
+        """Calling what this returns, from any thread, appends rows; when it returns, they survive a kill.
+
+        What needs the interpreter is done here, so that a thread that writes seldom asks for it.
+        """
 
 
 def log_file(path: Path) -> LogFile:
@@ -148,10 +156,13 @@ class LineFile:
         self._said: str | None = None
         self._end = 0
 
-    def append(self, columns: Mapping[str, Any], header: Mapping[str, Any]) -> None:
+    def prepare(self, columns: Mapping[str, Any], header: Mapping[str, Any]) -> Callable[[], None]:
+        """See :class:`LogFile`."""
+        head, lines = json.dumps({"log": dict(header)}), json_lines(columns)
+        return lambda: self._append(lines(), head)
+
+    def _append(self, lines: bytes, head: str) -> None:
         """Append lines and sync the file."""
-        head = json.dumps({"log": dict(header)})
-        lines = as_json_lines(columns)
         with disk_errors(f"write to {self.path}"), self.path.open("ab+", buffering=0) as file:
             end, before = file.seek(0, os.SEEK_END), b""
             if end and (file.seek(end - 1), file.read(1))[1] != b"\n":
@@ -189,9 +200,13 @@ class PartFolder:
         self.path = path
         self._parts: list[tuple[int, int]] = []
 
-    def append(self, columns: Mapping[str, Any], header: Mapping[str, Any]) -> None:
-        """Write one part, then join parts if there are many."""
+    def prepare(self, columns: Mapping[str, Any], header: Mapping[str, Any]) -> Callable[[], None]:
+        """See :class:`LogFile`."""
         table = arrow_table(columns).replace_schema_metadata({HEADER: json.dumps(dict(header))})
+        return lambda: self._append(table)
+
+    def _append(self, table: Any) -> None:
+        """Write one part, then join parts if there are many."""
         with disk_errors(f"write to {self.path}"):
             self.path.mkdir(exist_ok=True)
             self._parts = parts_in(self.path)  # another agent may have written here since

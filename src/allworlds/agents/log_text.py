@@ -71,6 +71,11 @@ def as_lines(columns: Mapping[str, tuple[int, Any]]) -> bytes | None:
     >>> as_lines({"a": (DOUBLE, np.array([0.1, np.nan])), "b": (WHOLE, np.array([12.0, -3.0]))})
     b'{"a": 0.1, "b": 12}\\n{"a": null, "b": -3}\\n'
     """
+    return text_of(gather(columns))
+
+
+def gather(columns: Mapping[str, tuple[int, Any]]) -> Columns:
+    """The columns as the kernel reads them; the rest of the work lets go of the interpreter."""
     flats, starts, missing, end = [], [], [], 0
     words: list[str] = []
     for kind, values in columns.values():
@@ -86,7 +91,7 @@ def as_lines(columns: Mapping[str, tuple[int, Any]]) -> bytes | None:
         flats.append(flat)
         end += flat.size
     keys = [("{" if place == 0 else ", ") + json.dumps(name) + ": " for place, name in enumerate(columns)]
-    data = Columns(
+    return Columns(
         np.array([kind for kind, _ in columns.values()]),
         np.array([hasattr(values, "starts") for _, values in columns.values()]),
         np.concatenate(flats).astype(np.float64, copy=False),
@@ -95,8 +100,14 @@ def as_lines(columns: Mapping[str, tuple[int, Any]]) -> bytes | None:
         *_joined([*keys, "}\n"]),
         *_joined(words),
     )
-    size = rows * (data.keys.size + 4 * len(columns) + max(map(len, words), default=0) * len(columns))
-    room = np.empty(size + WIDEST * end, np.uint8)
+
+
+def text_of(data: Columns) -> bytes | None:
+    """One JSON object a line; None if a number is too large or too small for the kernel."""
+    n_columns, n_rows = data.missing.shape
+    longest = int(np.diff(data.word_starts).max(initial=0))
+    size = n_rows * (data.keys.size + (4 + longest) * n_columns)
+    room = np.empty(size + WIDEST * data.numbers.size, np.uint8)
     length = write_lines(data, room)
     return None if length < 0 else room[:length].tobytes()
 
