@@ -36,7 +36,7 @@ class Unavailable(AllWorldsError):
         self.public = public or sentence
 
 
-class Outrun(AllWorldsError):
+class Outrun(Unavailable):
     """Another process has written, though an optimistic transaction took for granted that none had."""
 
 
