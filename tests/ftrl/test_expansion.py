@@ -22,13 +22,13 @@ KINDS = {
 }
 
 
-def expanded(losses, s, cut=math.inf):
-    """The table of one clique after expansion, and its losses less the lowest as kernels see them."""
+def expanded(losses, s, cut=math.inf, first=0):
+    """The table of one clique after expansion; its arms begin at place ``first``."""
     values = np.array(losses)
     table = new_table(np.array([2.0]), np.array([1.0]), np.array([1e150]))
     table[int(LOWEST)] = values.min()
-    padded = np.concatenate([values, np.full(LANES, 7.0)])
-    expand(table, 0, padded, 0, values.size, s, cut, *new_work())
+    padded = np.concatenate([np.full(first, 9.0), values, np.full(LANES, 7.0)])
+    expand(table, 0, padded, first, first + values.size, s, cut, *new_work())
     return table
 
 
@@ -78,6 +78,7 @@ def test_a_wider_clique_has_a_smaller_radius_and_equal_arms_an_infinite_one():
     assert radii == sorted(radii, reverse=True)
     assert radii[-1] < radii[0]
     assert expanded([4.0] * 5, 1.0)[int(RADIUS)] == math.inf
+    assert expanded([4.0] * 5, 1.0, first=3)[int(RADIUS)] == math.inf
 
 
 def test_arms_beyond_the_cut_count_for_nothing():

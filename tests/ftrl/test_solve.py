@@ -9,6 +9,7 @@ from scipy.optimize import minimize
 
 import allworlds as aw
 from allworlds.foundation.errors import InvalidConstants, InvalidLosses, InvalidParameter
+from allworlds.ftrl import solve
 from allworlds.theory.reference import solve_reference
 from allworlds.theory.regulariser import log_barrier, tsallis_shannon
 from instances_of_ftrl import Step, named, random_steps, step
@@ -260,3 +261,10 @@ def test_with_a_rate_factor_for_each_clique_the_answer_is_that_of_fifty_digits()
     plain = aw.Constants((2.0, 3.2, 4.0), 1.5, 0.0, 1.0)
     one, other = (aw.solve_ftrl(cover, losses, 0.2, c).distribution for c in (same, plain))
     assert (one == other).all()
+
+
+def test_an_answer_that_violates_its_conditions_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    cover = aw.clique_cover(aw.graphs.disjoint_cliques(2, 2))
+    monkeypatch.setattr(solve, "GOOD", -1.0)  # no input is known that leaves a residual above the real one
+    with pytest.raises(InvalidParameter, match="leave the range of doubles"):
+        aw.solve_ftrl(cover, [0.0, 1.0, 2.0, 3.0], 1.0, aw.Constants.sharp(cover))

@@ -131,6 +131,9 @@ def test_by_name_and_by_class_it_has_the_constants_for_moving_worlds_unless_othe
     learner = aw.TsallisShannon(graph, half_life=50)
     assert learner.constants == aw.Constants.forgetting(learner.cover) != aw.Constants.practical(learner.cover)
     assert aw.make_learner("tsallis-shannon:half_life=50", graph) == learner
+    for n_cliques in (1, 2):  # with one clique there is nothing to explore, and nothing was tuned
+        cover = aw.clique_cover(aw.graphs.disjoint_cliques(n_cliques, 2))
+        assert (aw.Constants.forgetting(cover) == aw.Constants.practical(cover)) == (n_cliques == 1)
     settled = aw.make_learner("tsallis-shannon:setting=practical,half_life=50", graph)
     assert settled.constants == aw.Constants.practical(learner.cover)
     assert aw.make_learner("tsallis-shannon", graph).constants == settled.constants
