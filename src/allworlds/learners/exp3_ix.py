@@ -36,13 +36,13 @@ from allworlds.learners.dividing import (
     DrawnSpread,
     EstimateState,
     SpreadTicket,
-    add_estimates,
+    learn_divided,
     neighbourhood_masses,
-    note_divisors,
+    pick_seen,
     spread_of,
 )
 from allworlds.learners.recipe import LearnerRecipe
-from allworlds.learners.sampling import exponential_weights, pick
+from allworlds.learners.sampling import exponential_weights
 
 ROUND, SPENT, SPREAD, BONUS = 0, 1, 2, 3
 """Places in ``State.clock``: round, the sum of the past ``Q``, the coming round's ``Q`` and ``gamma``."""
@@ -119,23 +119,14 @@ class Exp3IX(DividingLearner[State, SpreadTicket]):
 @lean_jit
 def draw(state: State, first: float, second: float) -> DrawnSpread:
     """Draw ``I_t`` from ``p_t``; note ``P_t(i) + gamma_t`` of what it shows."""
-    arm = pick(state.distribution, first)
-    note_divisors(
-        arm,
-        state.visibility,
-        state.observers,
-        state.observed,
-        state.rates.implicit * state.clock[BONUS],
-        state.divisors,
-    )
+    arm = pick_seen(state, first, state.rates.implicit * state.clock[BONUS])
     return DrawnSpread(arm, float(state.distribution[arm]), float(state.clock[SPREAD]), int(state.clock[ROUND]))
 
 
 @lean_jit
 def update(state: State, ticket: DrawnSpread, losses: NDArray[np.float64]) -> None:
     """``Lhat_i += l_i / (P_t(i) + gamma_t)`` on the arms that are seen, then the next round's distribution."""
-    add_estimates(state.visibility, ticket.arm, losses, state.divisors, state.cumulative_losses)
-    state.clock[ROUND] += 1.0
+    learn_divided(state, ticket, losses)
     state.clock[SPENT] += ticket.spread
     resolve(state)
 

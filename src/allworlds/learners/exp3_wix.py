@@ -36,13 +36,13 @@ from allworlds.learners.dividing import (
     DrawnSpread,
     EstimateState,
     SpreadTicket,
-    add_estimates,
-    note_divisors,
+    learn_divided,
+    pick_seen,
     spread_of,
 )
 from allworlds.learners.exp3_ix import BONUS, ROUND, SPENT, SPREAD
 from allworlds.learners.recipe import LearnerRecipe
-from allworlds.learners.sampling import exponential_weights, pick
+from allworlds.learners.sampling import exponential_weights
 
 
 class Rates(NamedTuple):
@@ -124,8 +124,7 @@ class Exp3WIX(DividingLearner[State, SpreadTicket]):
 @lean_jit
 def draw(state: State, first: float, second: float) -> DrawnSpread:
     """Draw ``I_t`` from ``p_t``; note ``(P_t(i) + gamma_t) / s(I_t, i)`` of what it shows."""
-    arm = pick(state.distribution, first)
-    note_divisors(arm, state.visibility, state.observers, state.observed, state.clock[BONUS], state.divisors)
+    arm = pick_seen(state, first, state.clock[BONUS])
     visibility, weights = state.visibility, state.rates.weights
     if weights.size > 0:
         start = visibility.starts[visibility.where[arm]]
@@ -137,8 +136,7 @@ def draw(state: State, first: float, second: float) -> DrawnSpread:
 @lean_jit
 def update(state: State, ticket: DrawnSpread, losses: NDArray[np.float64]) -> None:
     """``Lhat_i += s(I_t, i) c_i / (P_t(i) + gamma_t)`` on the arms that are seen, then the next distribution."""
-    add_estimates(state.visibility, ticket.arm, losses, state.divisors, state.cumulative_losses)
-    state.clock[ROUND] += 1.0
+    learn_divided(state, ticket, losses)
     state.clock[SPENT] += ticket.spread
     resolve(state)
 
