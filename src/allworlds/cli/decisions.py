@@ -268,12 +268,13 @@ def _refuse(text: str) -> tuple[str, float]:
 
 
 def _read_json(file: Path) -> dict[str, Any]:
+    from allworlds.client.requests import LearnerSettings
+
     try:
         data = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise InvalidParameter(f"cannot read {file}: {error}; expected a JSON file") from None
-    known = {"name", "arms", "graph", "cover", "learner", "constants", "reward", "low", "high"}
-    known |= {"horizon", "minimum_share", "deadline", "on_timeout"}
+    known = {"name", *LearnerSettings.__annotations__}
     if not isinstance(data, dict) or set(data) - known:
         raise InvalidParameter(f"{file} is not a request; expected an object with {', '.join(sorted(known))}")
     return data
