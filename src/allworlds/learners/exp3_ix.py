@@ -23,7 +23,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -119,16 +119,28 @@ class Exp3IX(DividingLearner[State, SpreadTicket]):
 @lean_jit
 def draw(state: State, first: float, second: float) -> DrawnSpread:
     """Draw ``I_t`` from ``p_t``; note ``P_t(i) + gamma_t`` of what it shows."""
-    arm = pick_seen(state, first, state.rates.implicit * state.clock[BONUS])
+    return draw_spread(state, first, state.rates.implicit * state.clock[BONUS])
+
+
+@lean_jit
+def draw_spread(state: Any, first: float, bonus: float) -> DrawnSpread:
+    """Draw ``I_t``, note ``P_t(i) + bonus`` of what it shows, and hand on ``Q_t``."""
+    arm = pick_seen(state, first, bonus)
     return DrawnSpread(arm, float(state.distribution[arm]), float(state.clock[SPREAD]), int(state.clock[ROUND]))
 
 
 @lean_jit
 def update(state: State, ticket: DrawnSpread, losses: NDArray[np.float64]) -> None:
     """``Lhat_i += l_i / (P_t(i) + gamma_t)`` on the arms that are seen, then the next round's distribution."""
+    learn_spread(state, ticket, losses)
+    resolve(state)
+
+
+@lean_jit
+def learn_spread(state: Any, ticket: DrawnSpread, losses: NDArray[np.float64]) -> None:
+    """Add the estimates to ``Lhat`` and the ticket's ``Q`` to those of the past."""
     learn_divided(state, ticket, losses)
     state.clock[SPENT] += ticket.spread
-    resolve(state)
 
 
 @lean_jit
