@@ -132,7 +132,7 @@ def test_status_tells_how_far_it_is_and_what_failed(file, tmp_path, monkeypatch)
     assert lines[1].startswith("6 done, 6 failed, 0 to go; ")
     assert lines[2].startswith("failed 2 times: uniform in ")
     assert lines[2].endswith(": MemoryError: no room")
-    assert lines[-1] == f"to go on: allworlds resume {out}"
+    assert lines[-1] == f"to resume: allworlds resume {out}"
     (said,) = events(run("status", out, "--json"))
     assert (said["done"], len(said["failures"]), said["checksum"]) == (6, 6, None)
     assert run("resume", out).exit_code == 0

@@ -127,7 +127,7 @@ def test_control_c_keeps_what_is_finished_says_what_to_type_and_exits_130(whole,
     assert code == 130
     assert 1 <= kept < CELLS
     assert f"interrupted: {kept} of {CELLS} cells are kept in '{tmp_path}'" in words
-    assert f"to go on, type: allworlds race {' '.join(LONG)} --out {tmp_path}" in words
+    assert f"to resume, type: allworlds race {' '.join(LONG)} --out {tmp_path}" in words
     assert "Traceback" not in words
     result = run("race", *LONG, "--out", str(tmp_path))
     assert without_timing(json.loads(result.stdout)) == without_timing(whole)

@@ -82,7 +82,7 @@ def test_control_c_keeps_what_is_finished_says_what_to_type_and_exits_130(undist
     kept = read_status(out).done
     assert events[-1]["event"] == "interrupted"
     assert 0 < events[-1]["done"] == kept < events[-1]["total"]
-    assert said == f"interrupted: {kept} of {CELLS} cells are kept; to go on, type: allworlds resume {out}\n"
+    assert said == f"interrupted: {kept} of {CELLS} cells are kept; to resume, type: allworlds resume {out}\n"
     assert end_of(out)["checksum"] == checksum
 
 

@@ -149,7 +149,7 @@ def observe(
 
 
 def void(name: Name, id: Id, server: Server = None, retry_for: RetryFor = 5.0, as_json: AsJson = False) -> None:
-    """Take a decision back that nobody saw."""
+    """Withdraw a decision that nobody saw."""
     with _client(server, retry_for) as client:
         client.void(id, learner=name)
     _done({"id": id, "status": "voided"}, as_json)

@@ -85,7 +85,7 @@ def list_(database: Database = DATABASE, as_json: AsJson = False) -> None:
     if as_json:
         print_json(*(_facts(row) for row in rows))
     elif not rows:
-        typer.echo("there are no keys; whoever reaches the loopback address may do everything")
+        typer.echo("there are no keys; anyone who reaches the loopback address may do everything")
     else:
         titles = ("id", "scopes", "learner", "label", "created", "status")
         print_rows(titles, [[str(_facts(row)[title]) for title in titles] for row in rows], narrow=80)

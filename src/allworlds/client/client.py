@@ -73,7 +73,7 @@ class Client(Connection):
         available: Iterable[str] | None = None,
         segment: str | None = None,
     ) -> Decision:
-        """Choose an arm, among ``available`` if given; the same ``id`` again gives the same decision, for ever.
+        """Choose an arm, among ``available`` if given; the same ``id`` always gives the same decision.
 
         A ``segment``, such as a country, learns on its own. Without an id, one is made.
         """
@@ -91,7 +91,7 @@ class Client(Connection):
         return self._run(requests.observe(decision, losses, learner))
 
     def void(self, decision: Decision | str, *, learner: str | None = None) -> None:
-        """Take a decision back that nobody saw."""
+        """Withdraw a decision that nobody saw."""
         return self._run(requests.void(decision, learner))
 
     def decision(self, learner: str, id: str) -> Body:

@@ -157,7 +157,7 @@ def observe(decision: Decision | str, losses: Losses, learner: str | None) -> Re
 
 
 def void(decision: Decision | str, learner: str | None) -> Request[None]:
-    """Take a decision back that nobody saw."""
+    """Withdraw a decision that nobody saw."""
     name, id = which(decision, learner)
     return Request("POST", _path(name, "decisions", id, "void"), _nothing, {}, id)
 
