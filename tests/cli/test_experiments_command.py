@@ -254,7 +254,7 @@ def test_a_run_that_may_not_write_large_files_stops_with_a_sentence_and_is_resum
     assert stopped.returncode == 1
     sentence = stopped.stderr.splitlines()[-1]
     assert sentence.startswith(f"error: cannot write to '{out}': ")
-    assert sentence.endswith(f"what is finished is kept, and 'allworlds resume {out}' goes on")
+    assert sentence.endswith(f"what is finished is kept, and 'allworlds resume {out}' resumes the run")
     assert "Traceback" not in stopped.stderr
     checksum = run_experiment(file, tmp_path / "peace").checksum
     assert events(run("resume", out, "--json"))[-1]["checksum"] == checksum

@@ -130,7 +130,8 @@ def test_a_lost_scheduler_is_reported_with_the_way_to_resume_and_threads_go_on(u
     assert code == 1
     assert events[-1]["event"] == "stopped"
     assert said.startswith(f"error: the scheduler at {address} was lost")
-    assert said.endswith(f"what is finished is kept, and 'allworlds resume {out} --cluster {address}' goes on\n")
+    command = f"allworlds resume {out} --cluster {address}"
+    assert said.endswith(f"what is finished is kept, and '{command}' resumes the run\n")
     assert 0 < read_status(out).done < CELLS
     assert end_of(out)["checksum"] == checksum
 

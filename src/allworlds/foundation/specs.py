@@ -185,7 +185,7 @@ def _parsed(text: str) -> Spec:
                 raise InvalidParameter(f"{text!r} has {part!r} after a key=value; values without a key come first")
             positional.append(_value(part.strip()))
         elif key in options:
-            raise InvalidParameter(f"{text!r} says {key} twice; say it once")
+            raise InvalidParameter(f"{text!r} gives {key} twice; give it once")
         else:
             options[key] = _value(value.strip())
     return Spec(name, tuple(positional), options)
