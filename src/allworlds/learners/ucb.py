@@ -180,7 +180,7 @@ def chance(state: MaxNState, least: float, ties: int, arm: int) -> float:
 
 
 register_kernels(State, draw_lowest, count_seen, index_kernel=write_indices)
-register_kernels(MaxNState, draw_maxn, count_seen)
+register_kernels(MaxNState, draw_maxn, count_seen, index_kernel=write_indices)
 
 RECIPES = (
     LearnerRecipe(
