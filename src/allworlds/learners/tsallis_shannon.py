@@ -402,13 +402,12 @@ def constants_like(constants: Constants, old: CliqueCover, new: CliqueCover, for
         makers = [lambda cover: Constants.paper(cover, int(number))]
     elif constants.label.startswith("sharp"):
         makers = [lambda cover: Constants.sharp(cover, float(number))]
+    alone = old.n_cliques == 1
+    names = ("head_start",) if alone else ("baseline_share", "deficit_limit", "deficit_root")
+    kept = {name: getattr(constants, name) for name in names}  # earlier defaults differ in these alone
     for make in makers:
-        if make(old) == constants:
-            return make(new)
-        if min(old.n_cliques, new.n_cliques) > 1:  # earlier defaults differ in these alone
-            kept = {name: getattr(constants, name) for name in ("baseline_share", "deficit_limit", "deficit_root")}
-            if replace(make(old), **kept) == constants:
-                return replace(make(new), **kept)
+        if replace(make(old), **kept) == constants:
+            return replace(make(new), **kept) if alone == (new.n_cliques == 1) else make(new)
     raise InvalidParameter(
         f"the constants are {constants.label}, made for {old.n_cliques} cliques; expected a setting that can be "
         "computed for another cover: practical, forgetting, sharp, paper or unproved"
