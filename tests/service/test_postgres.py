@@ -14,9 +14,12 @@ from pathlib import Path
 import pytest
 
 from allworlds.service import postgres as module
+from allworlds.service import transaction as transaction_module
 from allworlds.service.calls import Call
 from allworlds.service.journal import KEYS, DecisionRow, EventRow, KeyRow, LearnerRow, Outrun, Position, Unavailable
+from allworlds.service.live import Live
 from allworlds.service.postgres import PostgresJournal, UnsafeServer
+from allworlds.service.postgres_sql import SAME_TIME
 from cut_wire import wire
 from postgres_server import PostgresServer
 from service_stores import PRICES, Store, ask, bytes_of, replay, status
@@ -238,7 +241,6 @@ def test_a_commit_whose_answer_is_lost_is_unknown_and_safe_to_repeat(
         line.cut = cut  # type: ignore[assignment]
         with pytest.raises(Unavailable), journal.transaction():
             journal.add_decisions([decision("a", arm="first")])
-        line.cut = None
         assert bool(journal.decisions(NAME, ["a"])) is written
         with journal.transaction():
             (row,) = journal.add_decisions([decision("a", arm="second")])
@@ -424,6 +426,43 @@ def test_an_optimistic_transaction_after_a_crash_of_the_server_is_done_again(
     mine.close()
 
 
+def test_an_optimistic_transaction_that_takes_long_is_not_taken_for_a_jump_of_the_clock(url: str) -> None:
+    mine = PostgresJournal(url, wary=0.0)
+    with mine.transaction():
+        mine.lock(NAME)
+    with mine.transaction(optimistic=True):
+        mine.lock(NAME)
+        mine.add_decisions([decision("a")])
+        time.sleep(1.2 * SAME_TIME)
+    assert mine.open_count(NAME) == 1
+    mine.close()
+
+
+@pytest.mark.parametrize(("cut", "written"), [("before", 0), ("after", 1)])
+def test_a_batch_of_a_process_that_is_alone_whose_answer_is_lost_is_done_again_and_counts_once(
+    postgres: PostgresServer, cut: str, written: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = postgres.new_database()
+    with tempfile.TemporaryDirectory(prefix="wire-") as folder, wire(postgres.folder, Path(folder)) as line:
+        near = url.replace(str(postgres.folder), folder)
+        store = Store(lambda clock: PostgresJournal(near, clock=clock, wary=0.0))
+        engine = store.start(snapshot_every=1)  # so that each outcome has a COMMIT, where the wire is cut
+        ask(engine.create(PRICES))
+        answer = ask(engine.choose("prices", "a"))
+        journal, outside = store.journals[0], PostgresJournal(url)
+        begin, found = journal._begin, []
+        monkeypatch.setattr(journal, "_begin", lambda: found.append(outside.position("prices").seq) or begin())
+        line.cut = cut  # type: ignore[assignment]
+        assert status(engine.observe("prices", "a", dict.fromkeys(answer["observe"], 0.5))) == 200
+        assert found == [written]  # when it was done again
+        assert status(engine.observe("prices", "a", dict.fromkeys(answer["observe"], 0.25))) == 409
+        replayed = replay(outside, "prices")
+        assert replayed.seq == 1
+        assert bytes_of(replayed) == ask(engine.snapshot("prices"))
+        store.stop()
+        outside.close()
+
+
 @pytest.fixture
 def processes(postgres: PostgresServer) -> Iterator[Store]:
     """Several processes with an engine each."""
@@ -475,6 +514,29 @@ def test_a_batch_of_a_process_that_is_alone_is_one_round_trip(
     assert [call.error for call in calls] == [None] * 10
     assert [statement.split()[:2] for statement in sent] == [["WITH", "taken"]]
     assert bytes_of(replay(journal, "prices")) == ask(engine.snapshot("prices"))
+    store.stop()
+
+
+def test_a_learner_that_moves_while_a_process_reads_it_for_the_first_time_is_read_again(
+    postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = postgres.new_database()
+    store = Store(lambda clock: PostgresJournal(url, clock=clock, wary=0.0))
+    first, second = store.start(), store.start()
+    ask(first.create(PRICES))
+    one, two = (ask(first.choose("prices", id)) for id in ("one", "two"))
+    read, times = transaction_module.load, []
+
+    def slowly(journal: PostgresJournal, row: LearnerRow) -> Live:
+        if not times:
+            ask(first.observe("prices", "one", dict.fromkeys(one["observe"], 0.5)))
+        times.append(row.name)
+        return read(journal, row)
+
+    monkeypatch.setattr(transaction_module, "load", slowly)
+    assert status(second.observe("prices", "two", dict.fromkeys(two["observe"], 0.5))) == 200
+    assert times == ["prices"] * 2
+    assert bytes_of(replay(store.journals[0], "prices")) == ask(second.snapshot("prices"))
     store.stop()
 
 

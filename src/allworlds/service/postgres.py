@@ -253,28 +253,26 @@ class PostgresJournal:
         """A transaction that is written at its end, by one statement; meanwhile rows are read as they are.
 
         That is as good as reading them under a lock, since whatever ends a decision moves its learner. Whatever goes
-        wrong at the end, even if nobody knows whether it was written, is :class:`Outrun`: what has an id may be done
-        twice.
+        wrong, even if nobody knows whether it was written, is :class:`Outrun`: what has an id may be done twice.
         """
         draft = self._draft = Draft(time.monotonic() + self._ahead)
         try:
             yield
-            write = draft.statement(check_time=self._clock is None)
-            try:
-                if draft.further:
-                    self._waiting = [("BEGIN", ()), write, *draft.further]
-                    self._commit()
-                else:
+            write = draft.statement(None if self._clock else time.monotonic() + self._ahead)
+            if draft.further:
+                self._waiting = [("BEGIN", ()), write, *draft.further]
+                self._commit()
+            else:
+                with self._lost():
                     self._send(*write)
-            except (Unavailable, self._psycopg.Error) as error:
-                raise Outrun(_sentence(error)) from error
             self._known |= draft.positions()
         except BaseException as error:
             self._roll_back()
             self._known.clear()
-            if isinstance(error, Outrun):
-                self._wary_until = time.monotonic() + self._wary
-            raise
+            if not isinstance(error, Unavailable):
+                raise
+            self._wary_until = time.monotonic() + self._wary
+            raise Outrun(str(error)) from error
         finally:
             self._draft = None
 
