@@ -14,11 +14,13 @@ from pathlib import Path
 import pytest
 
 from allworlds.service import postgres as module
+from allworlds.service import postgres_session as session
 from allworlds.service import transaction as transaction_module
 from allworlds.service.calls import Call
 from allworlds.service.journal import KEYS, DecisionRow, EventRow, KeyRow, LearnerRow, Outrun, Position, Unavailable
 from allworlds.service.live import Live
-from allworlds.service.postgres import PostgresJournal, UnsafeServer
+from allworlds.service.postgres import PostgresJournal
+from allworlds.service.postgres_session import UnsafeServer
 from allworlds.service.postgres_sql import SAME_TIME
 from cut_wire import wire
 from postgres_server import PostgresServer
@@ -259,7 +261,7 @@ def test_a_swallowed_error_inside_a_transaction_is_not_taken_for_a_commit(journa
 
 
 def test_a_frozen_process_does_not_keep_the_learner_locked(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(module.SESSION, "idle_in_transaction_session_timeout", "300ms")
+    monkeypatch.setitem(session.SESSION, "idle_in_transaction_session_timeout", "300ms")
     frozen, other = PostgresJournal(url), PostgresJournal(url)
     with pytest.raises(Unavailable), frozen.transaction():
         first = frozen.advance(NAME, 1)
@@ -536,6 +538,21 @@ def test_a_learner_that_moves_while_a_process_reads_it_for_the_first_time_is_rea
     monkeypatch.setattr(transaction_module, "load", slowly)
     assert status(second.observe("prices", "two", dict.fromkeys(two["observe"], 0.5))) == 200
     assert times == ["prices"] * 2
+    assert bytes_of(replay(store.journals[0], "prices")) == ask(second.snapshot("prices"))
+    store.stop()
+
+
+def test_a_decision_under_arms_that_a_process_does_not_know_yet_can_be_observed_there(
+    postgres: PostgresServer,
+) -> None:
+    url = postgres.new_database()
+    store = Store(lambda clock: PostgresJournal(url, clock=clock, wary=0.0))
+    first, second = store.start(), store.start()
+    ask(first.create(PRICES))
+    ask(second.choose("prices", "old"))
+    ask(first.add_arm("prices", "e", ["d"]))
+    answer = ask(first.choose("prices", "new", available=["e"]))
+    assert status(second.observe("prices", "new", dict.fromkeys(answer["observe"], 0.5))) == 200
     assert bytes_of(replay(store.journals[0], "prices")) == ask(second.snapshot("prices"))
     store.stop()
 
