@@ -519,6 +519,34 @@ def test_a_batch_of_a_process_that_is_alone_is_one_round_trip(
     store.stop()
 
 
+@pytest.mark.parametrize("wary", [0.0, 1e9])
+def test_no_statement_of_a_batch_reads_a_whole_table_whatever_the_statistics_say(
+    postgres: PostgresServer, wary: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = postgres.new_database()
+    store = Store(lambda clock: PostgresJournal(url, clock=clock, wary=wary))
+    engine = store.start(snapshot_every=1)
+    ask(engine.create(PRICES))
+    answer = ask(engine.choose("prices", "first"))
+    journal, sent = store.journals[0], []
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("SET search_path = allworlds")
+        connection.execute("ANALYZE")  # the tables are nearly empty, it says from now on
+    send = journal._send
+    monkeypatch.setattr(journal, "_send", lambda *what: sent.extend([*journal._waiting, what]) or send(*what))
+    ask(engine.choose("prices", "second"))
+    ask(engine.observe("prices", "first", dict.fromkeys(answer["observe"], 0.5)))
+    ask(engine.choose("prices", "first"))
+    assert journal._connection is not None
+    for statement, *parameters in sent:
+        if statement.startswith(("SELECT", "WITH", "INSERT", "UPDATE")):
+            plan = "\n".join(line for (line,) in journal._connection.execute(f"EXPLAIN {statement}", *parameters))
+            assert "Seq Scan" not in plan, plan
+    statements = {statement.split()[0] for statement, *_ in sent}
+    assert statements >= {"WITH", "INSERT", "COMMIT"} | ({"UPDATE"} if wary else set())
+    store.stop()
+
+
 def test_a_learner_that_moves_while_a_process_reads_it_for_the_first_time_is_read_again(
     postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
