@@ -127,16 +127,25 @@ def test_an_id_is_decided_once_and_the_loser_reads_the_winners_row(journals: lis
     assert {row.id: row.arm for row, _ in journals[0].stream(NAME)} == answers[0]
 
 
+@pytest.mark.parametrize("optimistic", [False, True])
 def test_batches_with_the_same_ids_in_other_orders_do_not_wait_for_each_other_in_a_circle(
-    journals: list[PostgresJournal],
+    url: str, optimistic: bool
 ) -> None:
-    blocker, one, other, watcher = journals
-    answers: list[dict[str, str]] = []
+    blocker, one, other, watcher = four = [PostgresJournal(url, wary=0.0) for _ in range(4)]
+    stored: list[dict[str, str]] = []
+    failures: list[BaseException] = []
 
     def choose(journal: PostgresJournal, ids: str, arm: str) -> None:
         with journal.transaction():
-            rows = journal.add_decisions([decision(id, arm=arm) for id in ids])
-        answers.append({row.id: row.arm for row in rows})
+            journal.position(NAME)
+        assert ready.wait(10)
+        try:
+            with journal.transaction(optimistic=optimistic):
+                journal.position(NAME)
+                rows = journal.add_decisions([decision(id, arm=arm) for id in ids])
+            stored.append({row.id: row.arm for row in rows})
+        except Outrun as error:  # its ids were taken
+            failures.append(error)
 
     def hold_the_middle() -> None:
         with blocker.transaction():
@@ -147,13 +156,14 @@ def test_batches_with_the_same_ids_in_other_orders_do_not_wait_for_each_other_in
                     return
                 time.sleep(0.005)
 
-    def late(*arguments: object) -> None:
-        assert ready.wait(10)
-        choose(*arguments)  # type: ignore[arg-type]
-
     ready = threading.Event()
-    at_once(hold_the_middle, lambda: late(one, "amz", "b"), lambda: late(other, "zma", "c"))
-    assert answers[0] == answers[1]
+    at_once(hold_the_middle, lambda: choose(one, "amz", "b"), lambda: choose(other, "zma", "c"))
+    if optimistic:
+        assert [type(failure.__cause__.__cause__) for failure in failures] == [psycopg.errors.DivisionByZero] * 2
+    else:
+        assert stored[0] == stored[1]
+    for journal in four:
+        journal.close()
 
 
 WAITING = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
@@ -186,11 +196,14 @@ def test_decisions_are_streamed_in_the_order_in_which_they_were_made(
     ]
 
 
-def test_the_database_itself_refuses_to_end_a_decision_twice(journals: list[PostgresJournal]) -> None:
+@pytest.mark.parametrize("pruned", [False, True])
+def test_the_database_itself_refuses_to_end_a_decision_twice(journals: list[PostgresJournal], pruned: bool) -> None:
     one, other, *_ = journals
     with one.transaction():
         one.add_decisions([decision("a")])
         one.add_events([outcome(one.advance(NAME, 1), "a")])
+        if pruned:
+            assert one.forget(NAME, 1) == 1
     for second in (outcome(2, "a"), outcome(2, "unknown")):
         with pytest.raises(Unavailable), other.transaction():
             assert other.advance(NAME, 1) == 2
@@ -344,8 +357,14 @@ def test_a_password_is_never_in_a_message() -> None:
     assert "hush" not in str(problem.value)
 
 
+def write_and_prune(journal: PostgresJournal) -> None:
+    journal.add_events([outcome(journal.advance(NAME, 1), "theirs")])
+    journal.forget(NAME, 1)
+
+
 WRONG = {
     "others wrote": lambda other: other.add_events([outcome(other.advance(NAME, 1), "theirs")]),
+    "others wrote and pruned": write_and_prune,
     "archived": lambda other: other.archive(NAME, 3.0),
     "the id is taken": lambda other: other.add_decisions([decision("mine", arm="b")]),
     "nothing": lambda other: None,
@@ -503,20 +522,68 @@ def test_a_batch_of_a_process_that_is_alone_is_one_round_trip(
     store = Store(lambda clock: PostgresJournal(url, clock=clock, wary=0.0))
     engine = store.start()
     ask(engine.create(PRICES))
-    answers = [ask(engine.choose("prices", f"earlier {k}")) for k in range(5)]
+    answers = [ask(engine.choose("prices", f"earlier {k}")) for k in range(10)]
     journal, sent = store.journals[0], []
     send = journal._send
     monkeypatch.setattr(journal, "_send", lambda statement, *more: sent.append(statement) or send(statement, *more))
-    calls = [Call("choose", "prices", {"id": str(k)}) for k in range(5)]
-    calls += [
-        Call("observe", "prices", {"id": answer["id"], "losses": dict.fromkeys(answer["observe"], 0.5)})
-        for answer in answers
-    ]
-    engine._run(calls)
-    assert [call.error for call in calls] == [None] * 10
-    assert [statement.split()[:2] for statement in sent] == [["WITH", "taken"]]
+    for batch in (answers[:5], answers[5:]):
+        calls = [Call("choose", "prices", {"id": f"after {answer['id']}"}) for answer in batch]
+        calls += [
+            Call("observe", "prices", {"id": answer["id"], "losses": dict.fromkeys(answer["observe"], 0.5)})
+            for answer in batch
+        ]
+        engine._run(calls)
+        assert [call.error for call in calls] == [None] * 10
+    assert [statement.split()[:2] for statement in sent] == [["WITH", "taken"]] * 2
     assert bytes_of(replay(journal, "prices")) == ask(engine.snapshot("prices"))
     store.stop()
+
+
+def test_a_decision_may_be_made_and_observed_in_one_batch(postgres: PostgresServer) -> None:
+    url = postgres.new_database()
+    store = Store(lambda clock: PostgresJournal(url, clock=clock, wary=0.0))
+    engine = store.start()
+    ask(engine.create(PRICES))
+    calls = [
+        Call("choose", "prices", {"id": "1", "available": ["d"]}),
+        Call("observe", "prices", {"id": "1", "losses": {"d": 0.5}}),
+    ]
+    engine._run(calls)
+    assert [call.error for call in calls] == [None] * 2
+    assert ask(engine.decision("prices", "1"))["status"] == "observed"
+    assert bytes_of(replay(store.journals[0], "prices")) == ask(engine.snapshot("prices"))
+    store.stop()
+
+
+def test_a_process_that_saw_others_write_takes_nothing_for_granted_for_a_while(url: str) -> None:
+    mine, other = PostgresJournal(url, wary=0.0), PostgresJournal(url)
+
+    def write(id: str) -> None:
+        with other.transaction():
+            other.add_decisions([decision(id)])
+            other.add_events([outcome(other.advance(NAME, 1), id)])
+
+    def is_wary() -> bool:
+        with mine.transaction(optimistic=True):
+            mine.lock(NAME)
+            return mine._draft is None
+
+    with mine.transaction():
+        mine.lock(NAME)
+    assert not is_wary()
+    mine._wary = 60.0
+    write("a")
+    with pytest.raises(Outrun):
+        is_wary()
+    assert is_wary()
+    mine._wary_until = 0.0
+    assert not is_wary()
+    write("b")
+    with mine.transaction():
+        mine.lock(NAME)
+    assert is_wary()
+    mine.close()
+    other.close()
 
 
 @pytest.mark.parametrize("wary", [0.0, 1e9])
@@ -553,6 +620,7 @@ def test_a_learner_that_moves_while_a_process_reads_it_for_the_first_time_is_rea
     url = postgres.new_database()
     store = Store(lambda clock: PostgresJournal(url, clock=clock, wary=0.0))
     first, second = store.start(), store.start()
+    assert second.ready.wait(60)
     ask(first.create(PRICES))
     one, two = (ask(first.choose("prices", id)) for id in ("one", "two"))
     read, times = transaction_module.load, []
