@@ -14,7 +14,7 @@ import pytest
 
 from allworlds.service import transaction as transaction_module
 from allworlds.service.calls import Call
-from allworlds.service.journal import KEYS, EventRow, KeyRow, LearnerRow, Outrun
+from allworlds.service.journal import KEYS, DecisionRow, EventRow, KeyRow, LearnerRow, Outrun
 from allworlds.service.live import Live
 from allworlds.service.postgres import PostgresJournal
 from allworlds.service.postgres_sql import SAME_TIME
@@ -312,6 +312,29 @@ def test_a_decision_under_arms_that_a_process_does_not_know_yet_can_be_observed_
     answer = ask(first.choose("prices", "new", available=["e"]))
     assert status(second.observe("prices", "new", dict.fromkeys(answer["observe"], 0.5))) == 200
     assert bytes_of(replay(store.journals[0], "prices")) == ask(second.snapshot("prices"))
+    store.stop()
+
+
+def test_what_was_found_wrong_before_a_batch_was_done_again_is_forgotten(
+    postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = postgres.new_database()
+    store = Store(lambda clock: PostgresJournal(url, clock=clock, wary=0.0))
+    first, second = store.start(), store.start()
+    ask(first.create(PRICES))
+    ask(second.choose("prices", "old"))
+    answer = ask(first.choose("prices", "new"))
+    journal = store.journals[1]
+    read = journal.decisions
+
+    def too_early(learner: str, ids: list[str]) -> dict[str, DecisionRow]:
+        if journal._draft is None:
+            return read(learner, ids)
+        ask(first.void("prices", "old"))
+        return {}
+
+    monkeypatch.setattr(journal, "decisions", too_early)
+    assert status(second.observe("prices", "new", dict.fromkeys(answer["observe"], 0.5))) == 200
     store.stop()
 
 
