@@ -341,3 +341,19 @@ def test_a_decision_that_another_process_ended_is_not_taken_for_open(processes: 
     assert status(first.observe("prices", "1", dict.fromkeys(losses, 0.25))) == 409
     assert status(first.void("prices", "1")) == 409
     assert ask(first.snapshot("prices")) == ask(second.snapshot("prices"))
+
+
+def test_a_decision_that_another_process_expired_meanwhile_is_not_expired_again(
+    processes: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = processes.start(), processes.start()
+    ask(first.create(PRICES | {"deadline": 10}))
+    ask(first.choose("prices", "1"))
+    ask(second.view("prices"))
+    processes.clock.now += 11
+    journal = processes.journals[1]
+    lock = journal.lock
+    monkeypatch.setattr(journal, "lock", lambda name: ask(first.expire()) and lock(name))
+    ask(second.expire())
+    assert ask(second.decision("prices", "1"))["status"] == "expired"
+    assert ask(second.view("prices"))["events"] == 1
