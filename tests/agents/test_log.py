@@ -14,9 +14,8 @@ import numpy as np
 import pytest
 
 import allworlds as aw
-from allworlds.agents import DecisionLog
+from allworlds.agents import DecisionLog, log_files
 from allworlds.agents import log as module
-from allworlds.agents import log_files
 from allworlds.agents.log_files import FAN, parts_in
 from allworlds.learners.thompson_n import ThompsonN, chance_of_lowest
 
@@ -382,9 +381,10 @@ def test_a_part_that_could_not_be_synced_does_not_stand_twice(tmp_path, monkeypa
         raise OSError("input/output error")
 
     play(agent, 1)
-    with monkeypatch.context() as patch, pytest.raises(aw.errors.InvalidParameter, match="input/output error"):
+    with monkeypatch.context() as patch:
         patch.setattr(log_files, "write_atomic", unsynced)
-        agent.log.flush()
+        with pytest.raises(aw.errors.InvalidParameter, match="input/output error"):
+            agent.log.flush()
     agent.log.flush()
     assert [part.name for part in (tmp_path / "log.parquet").iterdir()] == [log_files.part_name(1, 1)]
 
