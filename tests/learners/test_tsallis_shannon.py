@@ -462,6 +462,8 @@ def test_one_cliques_constants_that_were_chosen_by_hand_are_not_taken_for_an_ear
     for old, new in ((one, three), (one, one)):
         with pytest.raises(InvalidParameter, match="made for 1 cliques; expected a setting"):
             constants_like(by_hand, old, new)
+    assert constants_like(Constants.practical(one), one, three) == Constants.practical(three)
+    assert constants_like(Constants.practical(one), one, three, forgets=True) == Constants.forgetting(three)
     earlier = dataclasses.replace(Constants.practical(three), baseline_share=0.75, deficit_limit=0.08, deficit_root=4.0)
     assert constants_like(earlier, three, clique_cover(graphs.disjoint_cliques(2, 2))).deficit_limit == 0.08
 
