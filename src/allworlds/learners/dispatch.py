@@ -157,9 +157,9 @@ def register_kernels(
     """Say which kernels belong to a state; ``visibility_getter`` is plain Python and reads ``state.visibility``.
 
     ``resolve_kernel`` computes what a state that was saved does not hold, such as the coming round's distribution.
-    ``masses_kernel`` is for learners with cliques, ``bound_kernel`` for those with a bound on their regret so far: that,
-    and what they held back; ``graph_kernel`` for those that compute something from a graph that may change, before they
-    draw,
+    ``masses_kernel`` is for learners with cliques, ``bound_kernel`` for those with a bound on their regret so far (it,
+    and what they held back), ``graph_kernel`` for those that compute something from a graph that may change, before
+    they draw,
     ``distribution_kernel`` for those whose distribution is not a field of the state, so that a log can have it quickly,
     ``learn_kernel`` for those that hold back a part of an estimate.
 
