@@ -192,6 +192,17 @@ class Agent:
             bound = self._learner.regret_bound(self._state)
             return None if bound is None else bound * (self._allowed.high - self._allowed.low)
 
+    @property
+    def held_back(self) -> float | None:
+        """What the learner's limit on single estimates has held back so far, in the units of the reported values.
+
+        With the default it is a part of ``regret_bound`` and goes on where that has ended: it rises with an outcome of
+        which the deficit limit held something back. None where the learner does not count it.
+        """
+        with self._lock:
+            held_back = self._learner.held_back(self._state)
+            return None if held_back is None else held_back * (self._allowed.high - self._allowed.low)
+
     def choose(self, available: Iterable[Label] | None = None) -> Decision:
         """Draw an arm, among ``available`` if given. Nothing is learnt; the decision waits for its outcome.
 
