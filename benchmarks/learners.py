@@ -5,7 +5,7 @@ for those that solve linear programs), and 150,000 for the default learner at 10
 machines are shared, and also given as a ratio to `uniform`, which does nothing but draw and whose speed is that of the
 loop and the world. Learners take turns, and the best of the repeats counts.
 
-    python benchmarks/learners.py [--rounds 100000] [--repeats 3] [--only NAME]... [--json]
+    python benchmarks/learners.py [--rounds 100000] [--repeats 3] [--only SPEC]... [--size 100x100]... [--json]
 """
 
 from __future__ import annotations
@@ -52,10 +52,12 @@ def speeds(names: list[str], size: tuple[int, int], rounds: int, repeats: int) -
     return best
 
 
-def measure(names: list[str], rounds: int, repeats: int) -> dict[str, dict[str, dict[str, Any]]]:
+def measure(
+    names: list[str], sizes: dict[str, tuple[int, int]], rounds: int, repeats: int
+) -> dict[str, dict[str, dict[str, Any]]]:
     """For each size and learner: its speed, its ratio to the measure, and its goal."""
     results = {}
-    for label, size in SIZES.items():
+    for label, size in sizes.items():
         found = speeds(names, size, rounds, repeats)
         results[label] = {
             name: {
@@ -92,16 +94,22 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=100_000)
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--only", action="append", metavar="NAME", help="this learner, beside the measure")
+    parser.add_argument(
+        "--only", action="append", metavar="SPEC", help="this learner, such as ucb-n or exp3:..., beside the measure"
+    )
+    parser.add_argument("--size", action="append", metavar="KxD", help="K cliques of D arms (default: 2x5 and 10x10)")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     options = parser.parse_args(arguments)
     if options.rounds < 1 or options.repeats < 1:
         parser.error("rounds and repeats must be at least 1")
-    wanted = {MEASURE, *(options.only or LEARNERS)}
-    if unknown := wanted - set(LEARNERS):
+    names = list(dict.fromkeys([MEASURE, *(options.only or LEARNERS)]))
+    if unknown := {name.partition(":")[0] for name in names} - set(LEARNERS):
         parser.error(f"there is no learner {sorted(unknown)[0]!r}; there are {', '.join(LEARNERS)}")
-    names = [name for name in LEARNERS if name in wanted]
-    results = measure(names, options.rounds, options.repeats)
+    try:
+        sizes = {text: tuple(int(part) for part in text.split("x")) for text in options.size} if options.size else SIZES
+        results = measure(names, sizes, options.rounds, options.repeats)
+    except ValueError as error:
+        parser.error(str(error))
     print(json.dumps(results) if options.json else table(results))
     return 0 if all(cell["holds"] for row in results.values() for cell in row.values()) else 1
 

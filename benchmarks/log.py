@@ -1,8 +1,8 @@
 """What a log costs: rounds a second of choose plus observe with a log, over those without.
 
 Both are measured in turns in one run, by the clock, with the disk and all that is written at the end. Blocks are
-written by another thread, which needs a second core to cost nothing: ``--cpu`` measures the processor time of both. The
-goal is a half at 100 arms in 10 cliques.
+written by another thread, which needs a second core to cost nothing: ``--cpu`` measures the processor time of both.
+The goal is a half at 100 arms in 10 cliques.
 
     python benchmarks/log.py [--rounds 20000] [--repeats 5] [--cpu] [--json]
 """

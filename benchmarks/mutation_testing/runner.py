@@ -78,8 +78,11 @@ FEW = ("tsallis_shannon", "exp3_ix", "ucb")
 MORE_TESTS = {
     **dict.fromkeys(("ucb_v_n", "ucb_ne", "moss", "ucb_window"), ("more_indices",)),
     "tsallis_shannon": ("regret_bound", "saving_with_a_floor", "forgetting"),
+    "dispatch": ("exp3_wix",),
 }
-"""Learners with tests in files of other names."""
+"""Learners with tests in files of other names; one that plays on changing and noisy graphs."""
+OF_AGENTS = ("test_arms.py", "test_drawing.py")
+"""Tests below ``tests/agents`` of what only agents ask of the default learner: other arms, masks, late outcomes."""
 
 
 def _tests_of_learner(file: str) -> list[list[str]]:
@@ -99,6 +102,7 @@ def _tests_of_learner(file: str) -> list[list[str]]:
         for path in (folder / f"test_{name}.py" for name in (*wanted, "ranges", "tickets", "by_name"))
         if path.exists()
     ]
+    own += [str(ROOT / "tests" / "agents" / name) for name in OF_AGENTS if "tsallis_shannon" in stems]
     names = [name for one in stems for name in re.findall(r'LearnerRecipe\(\s*"([a-z0-9-]+)"', sources[one])]
     names += ["tsallis-shannon"] if "tsallis_shannon" in stems else []  # its recipe is in by_name.py
     contract = [str(ROOT / "tests" / "contracts" / "test_learners.py"), "-k", " or ".join(f"{name}-" for name in names)]

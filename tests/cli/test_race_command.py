@@ -39,7 +39,7 @@ TINY = [
     "2",
 ]
 GAPS = ("0.5", "0.4", "0.3", "0.2", "0.15", "0.1")
-LONG = ["--graph", "disjoint-cliques:2x3", "--learner", "ucb-n", "--horizon", "200000", "--seeds", "5", "--jobs", "1"]
+LONG = ["--graph", "disjoint-cliques:2x3", "--learner", "ucb-n", "--horizon", "1000000", "--seeds", "5", "--jobs", "1"]
 LONG += [word for gap in GAPS for word in ("--world", f"stochastic:gap={gap}")]
 LONG += ["--no-report", "--json"]
 CELLS = 5 * len(GAPS)

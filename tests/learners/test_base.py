@@ -9,10 +9,11 @@ import pytest
 
 from allworlds import graphs
 from allworlds.covers import clique_cover
-from allworlds.foundation.errors import InvalidParameter
+from allworlds.foundation.errors import InvalidGraph, InvalidParameter
 from allworlds.graphs.changing import alternating_cliques
 from allworlds.learners import Exp3, Hedge, TsallisShannon
 from allworlds.learners.base import _from_plain, accepts_graph, fixed_graph, graph_for
+from allworlds.learners.by_name import make_learner
 
 
 def test_a_graph_that_changes_is_not_a_fixed_one():
@@ -41,3 +42,12 @@ def test_what_json_cannot_say_is_read_back():
     assert _from_plain([1, 2.5]).tolist() == [1.0, 2.5]
     assert _from_plain([1]).dtype == np.float64
     assert _from_plain(3) == 3
+
+
+def test_who_takes_a_graph_instead_is_said_with_six_names():
+    graph = graphs.directed_cycle(5)
+    with pytest.raises(InvalidGraph) as caught:
+        TsallisShannon(graph)
+    listed = str(caught.value).partition("learners that take this graph: ")[2].partition(";")[0].split(", ")
+    assert len(listed) == 6
+    assert all(accepts_graph(type(make_learner(name, graph, 10)), graph) for name in listed)

@@ -11,8 +11,9 @@ import pytest
 
 from allworlds import graphs
 from allworlds.covers import clique_cover
+from allworlds.kernels.random import uniform_pair
 from allworlds.learners.by_name import BY_NAME, LEARNERS, make_learner
-from allworlds.learners.dispatch import visibility_of
+from allworlds.learners.dispatch import learn, update, visibility_of
 from allworlds.simulation import play
 from allworlds.simulation.python_loop import python_loop
 from allworlds.simulation.trace import record_rounds
@@ -37,7 +38,9 @@ def test_in_the_compiled_loop_every_learner_does_what_it_does_by_hand(graph):
 def test_no_two_states_share_a_name():
     cover = clique_cover(graphs.cycle(6))
     states = [type(make_learner(name, cover, horizon=HORIZON).init()) for name in LEARNERS]
-    assert len({state.__name__ for state in states}) == len(set(states)) == len(BY_NAME)
+    names = {state.__name__ for state in states}
+    assert len(names) == len(set(states)) == len(BY_NAME)
+    assert not any("#" in name for name in names)  # numbers are for further classes of a name
 
 
 @pytest.mark.parametrize("graph", [graphs.disjoint_cliques([2, 3]), graphs.cycle(5)], ids=["cliques", "cycle"])
@@ -106,3 +109,27 @@ def test_states_of_one_name_run_their_own_kernels_in_one_process_and_in_the_next
     for arms in (["1", "2"], ["2", "1"]):
         done = subprocess.run([sys.executable, script, *arms], capture_output=True, text=True, check=True)
         assert json.loads(done.stdout) == [[int(arm)] * 2 for arm in arms]
+
+
+@pytest.mark.parametrize("name", ["tsallis-shannon:deficit_limit=0.001", "exp3"])
+def test_what_is_held_back_is_returned_and_can_be_given_instead(name):
+    learner = make_learner(name, graphs.disjoint_cliques(3, 1), horizon=HORIZON)
+    found, given, plain = learner.init(), learner.init(), learner.init()
+    held_back = []
+    for t in range(1, 80):
+        ticket = learner.draw(found, *uniform_pair(2, 9, t, 0))
+        loss = np.array([float(ticket.arm > 0)])
+        held_back.append(learn(found, ticket, loss, -1.0))
+        learn(given, ticket, loss, held_back[-1])
+        update(plain, ticket, loss)
+    assert learner.estimates(found).tolist() == learner.estimates(given).tolist() == learner.estimates(plain).tolist()
+    if name == "exp3":
+        assert set(held_back) == {0.0}
+    else:
+        assert min(held_back) == 0.0
+        assert learner.held_back(found) == learner.held_back(given) > 0.0
+        learn(given, ticket, np.ones(1), 2.5)
+        learn(plain, ticket, np.ones(1), 0.0)
+        raised = (1.0 - ticket.baseline) / ticket.clique_probability
+        gap = learner.estimates(plain) - learner.estimates(given)
+        assert gap[ticket.arm] == pytest.approx(min(2.5, raised), rel=1e-9)

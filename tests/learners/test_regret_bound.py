@@ -10,11 +10,14 @@ import pytest
 
 import allworlds as aw
 from allworlds.covers import clique_cover
-from allworlds.ftrl.clock import ROUND
-from allworlds.ftrl.regret_bound import bound_now, bound_terms, kappa_of, new_ledger, stability_of
+from allworlds.ftrl.clock import MULTIPLIER, ROUND
+from allworlds.ftrl.regret_bound import BIAS, bound_now, bound_terms, kappa_of, new_ledger, stability_of
 from allworlds.ftrl.sharp import rebound, sharp_alpha
 from allworlds.graphs import disjoint_cliques
+from allworlds.kernels.random import STREAM_LEARNER, uniform_pair
+from allworlds.learners.by_name import make_learner
 from allworlds.worlds.by_name import make_world
+from allworlds.worlds.losses import loss_in
 
 KAPPA = 0.25
 UNIFORMS = [(0.3, 0.2), (0.8, 0.7), (0.1, 0.9), (0.9, 0.4)]
@@ -73,6 +76,72 @@ def test_what_the_deficit_limit_takes_off_is_added():
     lost = learner.cumulative_losses(states[0]).max() - tight.cumulative_losses(states[1]).max()
     assert lost > 0.0
     assert states[1].ledger[5] == pytest.approx(0.5 * lost)
+    assert [learner.held_back(states[0]), tight.held_back(states[1])] == [0.0, states[1].ledger[5]]
+
+
+def tightly_limited(*sizes: int) -> aw.TsallisShannon:
+    """A learner whose deficit limit holds something back in a few dozen rounds."""
+    cover = clique_cover(disjoint_cliques(list(sizes)))
+    constants = aw.Constants.practical(cover)
+    return aw.TsallisShannon(cover, dataclasses.replace(constants, deficit_limit=1e-3, deficit_root=0.0, label="tight"))
+
+
+def test_a_trace_says_when_the_deficit_limit_held_something_back():
+    """What was held back is the sum of ``q z``, recomputed from the same draws and losses."""
+    learner, world = tightly_limited(1, 1, 1), make_world("stochastic:gap=0.4", 3)
+    trace = aw.play(learner, world, 150, seed=4)
+    state, charged, recorded = learner.init(), [0.0], trace.rounds.tolist()
+    arrays = world.for_run(4, 150)
+    for t in range(1, 151):
+        ticket = learner.draw(state, *uniform_pair(4, STREAM_LEARNER, t, 0))
+        loss = loss_in(arrays, 4, t, ticket.arm)
+        before, multiplier = learner.cumulative_losses(state)[ticket.arm], float(state.clock[MULTIPLIER])
+        raised = before + (loss - ticket.baseline) / ticket.probability
+        excess = max(0.0, raised - max(before, multiplier + 1e-3 * (t + 300.0)))
+        learner.update(state, ticket, np.array([loss]))
+        charged.append(charged[-1] + ticket.probability * excess)
+    assert trace.held_back.tolist() == pytest.approx([charged[t] for t in recorded], abs=1e-9)
+    fired = np.diff(np.array(charged)[recorded]) > 0.0
+    assert 5 < fired.sum() < fired.size - 5
+    assert ((np.diff(trace.held_back) > 0.0) == fired).all()
+    assert (trace.held_back <= trace.regret_bound).all()
+
+
+@pytest.mark.parametrize("name", ["ucb-n", "tsallis-shannon:setting=unproved", "tsallis-shannon:half_life=100"])
+def test_where_nothing_is_counted_a_trace_has_no_column_for_it(name):
+    learner = make_learner(name, clique_cover(disjoint_cliques(2, 2)))
+    assert aw.play(learner, make_world("random", 4), 20, seed=1).held_back is None
+    assert learner.held_back(learner.init()) is None
+
+
+def test_an_agent_says_what_was_held_back_and_goes_on_after_late_outcomes_and_other_arms(tmp_path):
+    small, large = (aw.Agent(tightly_limited(1, 2, 1), seed=3, high=high) for high in (1.0, 8.0))
+    assert small.held_back == 0.0
+    for _ in range(60):
+        for agent, high in ((small, 1.0), (large, 8.0)):
+            decision = agent.choose()
+            agent.observe(decision, {arm: high * (arm in (1, 3)) for arm in decision.observes})
+    assert large.held_back == pytest.approx(8.0 * small.held_back)
+    assert small.report().held_back == small.held_back > 0.0
+    assert f"held back by the deficit limit: {small.held_back:.4g}" in str(small.report())
+    small.save(tmp_path / "agent.json")
+    assert aw.Agent.load(tmp_path / "agent.json").held_back == small.held_back
+
+    waiting = [small.choose() for _ in range(200)]  # all from one distribution: the first to be learnt is in time
+    small.observe(waiting[0], dict.fromkeys(waiting[0].observes, 1.0))
+    before = small.held_back
+    for decision in waiting[1:]:
+        small.observe(decision, dict.fromkeys(decision.observes, 1.0))
+    assert small.regret_bound is None
+    assert small.held_back > before
+
+    agent = aw.Agent(aw.TsallisShannon(disjoint_cliques([1, 2, 1])), seed=3)  # constants that fit other arms, too
+    agent._state.ledger[BIAS] = 2.5
+    open_one = agent.choose()
+    agent.retire_arm(3)
+    assert agent.held_back == 2.5
+    agent.observe(open_one, dict.fromkeys(open_one.observes, 1.0))
+    assert agent.held_back == 2.5
 
 
 def test_with_one_clique_the_entropy_is_curved_by_one_and_no_other_clique_can_move():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 
-from allworlds.learners.sampling import exponential_weights, pick
+from allworlds.learners.sampling import explore, exponential_weights, pick
 
 
 @pytest.mark.parametrize("shift", [-1e9, 0.0, 1e6])
@@ -36,3 +36,9 @@ def test_what_rounding_leaves_over_goes_to_the_likeliest_arm_and_never_to_an_imp
 
 def test_a_single_arm_is_picked_whatever_rounding_leaves():
     assert pick(np.array([1.0 - 1e-9]), np.nextafter(1.0, 0.0)) == 0
+
+
+def test_exploring_moves_by_its_share_of_the_way_to_the_explorers():
+    p = np.array([0.5, 0.5, 0.0])
+    explore(p, 0.25, np.array([0.0, 0.2, 0.8]))
+    assert p.tolist() == pytest.approx([0.375, 0.425, 0.2], rel=1e-15)

@@ -13,10 +13,10 @@ from allworlds import graphs
 from allworlds.covers import CliqueCover, clique_cover
 from allworlds.foundation.errors import InvalidConstants, InvalidParameter, InvalidState
 from allworlds.ftrl import Constants, solve_ftrl
-from allworlds.ftrl.clock import MULTIPLIER
+from allworlds.ftrl.clock import BARRIER, MULTIPLIER
 from allworlds.kernels.random import uniform_pair
 from allworlds.learners import TsallisShannon
-from allworlds.learners.tsallis_shannon import hold_back, resolve
+from allworlds.learners.tsallis_shannon import constants_like, hold_back, resolve, write_distribution
 
 N_ROUNDS = 100 if config.DISABLE_JIT else 2000
 
@@ -117,6 +117,29 @@ def test_with_one_clique_it_is_exponential_weights_whatever_alpha_and_beta(estim
         assert ticket.clique_probability == 1.0
         learner.update(state, ticket, losses)
         total += losses
+
+
+@pytest.mark.parametrize("kind", ["random", "alternating", "late"])
+def test_with_one_clique_the_default_is_decreasing_hedge_and_keeps_its_bound_in_every_round(kind):
+    """``p_t`` is proportional to ``exp(-2 sqrt(log d / t) L)``, and its regret is at most ``sqrt(T log d)``."""
+    n_arms = 6
+    learner = TsallisShannon(clique_cover(graphs.full_information(n_arms)))
+    state = learner.init()
+    total, expected = np.zeros(n_arms), 0.0
+    for t in range(1, 801):
+        weights = np.exp(-2.0 * math.sqrt(math.log(n_arms) / t) * (total - total.min()))
+        distribution = learner.distribution(state)
+        assert distribution == pytest.approx(weights / weights.sum(), rel=1e-11)
+        if kind == "random":
+            losses = losses_of(t, n_arms)
+        elif kind == "alternating":  # what ruins follow the leader
+            losses = (np.arange(n_arms) == (t % 2)).astype(float) * (0.5 if t == 1 else 1.0)
+        else:
+            losses = (np.arange(n_arms) == (0 if t > 400 else 1)).astype(float)
+        expected += float(distribution @ losses)
+        learner.update(state, learner.draw(state, *uniform_pair(2, 9, t, 0)), losses)
+        total += losses
+        assert expected - total.min() <= math.sqrt(t * math.log(n_arms)) + 1e-9
 
 
 def test_a_constant_added_to_all_losses_of_a_round_changes_nothing_in_one_clique():
@@ -250,6 +273,15 @@ def test_barrier_and_damping_follow_the_variance_of_the_losses_down_to_its_floor
     assert floor * beta < learner.constants_now(state).beta < beta
 
 
+def test_implicit_exploration_as_it_is_now_is_that_of_the_constants_by_the_same_share():
+    cover = interleaved_cover()
+    learner = TsallisShannon(cover, Constants.unproved(cover))
+    state = play(learner, 60)
+    now, share = learner.constants_now(state), state.clock[BARRIER] / learner.constants.beta
+    assert now.implicit_exploration == pytest.approx(learner.constants.implicit_exploration * share, rel=1e-12)
+    assert 0.25 <= share < 1.0
+
+
 @pytest.mark.parametrize("name", ["paper", "sharp"])
 def test_the_barrier_of_the_proofs_stays_what_it_is(name):
     cover = interleaved_cover()
@@ -332,7 +364,7 @@ def test_no_estimate_puts_a_clique_further_behind_than_the_deficit_limit():
     limit, root = 0.001, 0.02
     constants = dataclasses.replace(Constants.practical(cover), deficit_limit=limit, deficit_root=root)
     learner = TsallisShannon(cover, constants)
-    held_back = 0
+    held_back, charged = 0, 0.0
     state = learner.init()
     for t in range(1, 600):
         before = learner.cumulative_losses(state)
@@ -347,6 +379,8 @@ def test_no_estimate_puts_a_clique_further_behind_than_the_deficit_limit():
         expected = before[arms] + plain - np.minimum(excess, np.maximum(plain, 0.0))
         assert learner.cumulative_losses(state)[arms] == pytest.approx(expected, abs=1e-9)
         held_back += excess > 0.0
+        charged += ticket.clique_probability * excess
+        assert learner.held_back(state) == pytest.approx(charged, rel=1e-6, abs=1e-9)
     assert held_back > 20
 
 
@@ -386,6 +420,20 @@ def test_what_rounding_leaves_over_goes_to_the_likeliest_clique():
     ticket = learner.draw(state, np.nextafter(1.0, 0.0), 0.5)
     assert ticket.clique == 1
     assert learner.draw(state, 0.03, 0.5).clique == 0
+
+
+def test_with_a_floor_draws_have_the_probabilities_that_are_reported_and_written():
+    cover = interleaved_cover()
+    constants = dataclasses.replace(Constants.practical(cover), gamma=0.03, head_start=0.0)
+    learner = TsallisShannon(cover, constants)
+    state = play(learner, N_ROUNDS)
+    p = learner.distribution(state)
+    assert np.isclose(p, 0.03).sum() >= 5
+    assert p.max() > 0.1
+    assert [ticket_of(learner, state, arm).probability for arm in range(11)] == pytest.approx(p, rel=1e-9)
+    written = np.zeros(11)
+    write_distribution(state, written)
+    assert written == pytest.approx(p, rel=1e-9)
 
 
 def test_a_saved_state_that_does_not_fit_is_refused():
@@ -429,3 +477,25 @@ def test_what_is_held_back_is_at_most_what_raised_an_arm():
     assert cumulative == pytest.approx([7.0, 7.0, 7.0, 8.2], rel=1e-12)
     assert lowest == pytest.approx(7.0, rel=1e-12)
     assert hold_back(cumulative[2:], np.array([0.4, 0.9]), 0.3, 5.0, 0.25) == pytest.approx(6.75, rel=1e-12)
+
+
+def test_one_cliques_constants_that_were_chosen_by_hand_are_not_taken_for_an_earlier_default():
+    one, three = (clique_cover(graphs.disjoint_cliques(k, 2)) for k in (1, 3))
+    by_hand = dataclasses.replace(Constants.practical(one), baseline_share=0.5)
+    for old, new in ((one, three), (one, one)):
+        with pytest.raises(InvalidParameter, match="made for 1 cliques; expected a setting"):
+            constants_like(by_hand, old, new)
+    assert constants_like(Constants.practical(one), one, three) == Constants.practical(three)
+    assert constants_like(Constants.practical(one), one, three, forgets=True) == Constants.forgetting(three)
+    earlier = dataclasses.replace(Constants.practical(three), baseline_share=0.75, deficit_limit=0.08, deficit_root=4.0)
+    assert constants_like(earlier, three, clique_cover(graphs.disjoint_cliques(2, 2))).deficit_limit == 0.08
+
+
+def test_a_ticket_for_an_arm_drawn_elsewhere_has_the_mass_of_its_clique():
+    learner = TsallisShannon(interleaved_cover())
+    state = play(learner, 30)
+    p = learner.distribution(state)
+    for arm in range(11):
+        ticket, drawn = learner.ticket_from(state, arm, p), ticket_of(learner, state, arm)
+        assert ticket.clique_probability == pytest.approx(drawn.clique_probability, rel=1e-9)
+        assert ticket.clique_probability < 1.0

@@ -49,6 +49,7 @@ def a_trace(**changes) -> Trace:
         "corruption": np.zeros(2),
         "clique_mass": None,
         "regret_bound": None,
+        "held_back": None,
         "counts": np.array([6, 4]),
         "seconds": 2.0,
     }
@@ -71,7 +72,8 @@ def test_a_trace_is_read_and_not_written():
 def test_a_trace_becomes_a_table_with_a_row_for_each_recorded_round():
     pytest.importorskip("pandas")
     masses = np.array([[0.5, 0.5], [0.75, 0.25]])
-    table = a_trace(clique_mass=masses, regret_bound=np.array([1.0, 3.0])).to_pandas()
+    bound, held_back = np.array([1.0, 3.0]), np.array([0.0, 0.5])
+    table = a_trace(clique_mass=masses, regret_bound=bound, held_back=held_back).to_pandas()
     assert (table.index.name, table.index.tolist()) == ("round", [1, 10])
     assert table.to_dict("list") == {
         "pseudo_regret": [0.25, 1.5],
@@ -79,6 +81,7 @@ def test_a_trace_becomes_a_table_with_a_row_for_each_recorded_round():
         "realised_regret": [1.0, 1.0],
         "corruption": [0.0, 0.0],
         "regret_bound": [1.0, 3.0],
+        "held_back": [0.0, 0.5],
         "clique_mass_0": [0.5, 0.75],
         "clique_mass_1": [0.5, 0.25],
     }

@@ -67,6 +67,8 @@ class AgentReport:
     """A bound on how likely frequencies as far from the reported probabilities are, over all arms."""
     regret_bound: float | None
     why_no_bound: str | None
+    held_back: float | None
+    """As ``agent.held_back``: what the deficit limit of the default has held back so far."""
     changes: int
     """Events in ``agent.history``."""
 
@@ -95,6 +97,8 @@ class AgentReport:
                 f"best so far: {best.arm}, mean {value} {best.mean:.4g} (95 %: {best.low:.4g} to {best.high:.4g})"
             )
         bound = "none: " + str(self.why_no_bound) if self.regret_bound is None else f"at most {self.regret_bound:.4g}"
+        if self.held_back is not None:
+            bound += f"; held back by the deficit limit: {self.held_back:.4g}"
         lines.append(f"bound on the expected regret so far: {bound}")
         word = "MISMATCH" if self.mismatch else "no mismatch"
         lines.append(
@@ -177,6 +181,7 @@ def make_report(agent: Agent) -> AgentReport:
         mismatch_p_value=mismatch_of(tally.audited, tally.expected, tally.variance),
         regret_bound=bound,
         why_no_bound=None if bound is not None else why_no_bound(agent),
+        held_back=agent.held_back,
         changes=len(agent.history),
     )
 

@@ -28,7 +28,7 @@ from allworlds.cli.verify import verify
 
 app = typer.Typer(
     name="allworlds",
-    help="Online decisions with side observations: one learner that is good in every world.",
+    help="Online decisions with side observations: one learner for friendly, hostile and tampered worlds.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -66,7 +66,7 @@ def _options(
         typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit."),
     ] = False,
 ) -> None:
-    """Online decisions with side observations: one learner that is good in every world."""
+    """Online decisions with side observations: one learner for friendly, hostile and tampered worlds."""
 
 
 def main() -> None:

@@ -193,8 +193,13 @@ class Learner(ABC, Generic[StateT, TicketT]):
 
     def regret_bound(self, state: StateT) -> float | None:
         """A bound on the expected regret so far, evaluated along the run; None where there is none."""
-        bound = float(dispatch.regret_bound(state))
+        bound = float(dispatch.bound_and_held_back(state)[0])
         return None if math.isnan(bound) else bound
+
+    def held_back(self, state: StateT) -> float | None:
+        """What a limit on single estimates has held back so far; None where the learner does not count it."""
+        held_back = float(dispatch.bound_and_held_back(state)[1])
+        return None if math.isnan(held_back) else held_back
 
     def pack(self, state: StateT) -> dict[str, NDArray[Any]]:
         """The part of the state that must be saved, bit for bit."""

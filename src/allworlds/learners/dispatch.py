@@ -120,14 +120,14 @@ WRITES_DISTRIBUTION: set[type] = set()
 
 
 @lean_jit
-def _no_bound(state: Any) -> float:
-    return math.nan
+def _no_bound(state: Any) -> tuple[float, float]:
+    return math.nan, math.nan
 
 
 @functools.singledispatch
-def regret_bound(state: Any) -> float:
-    """A bound on the expected regret so far; NaN for a learner that has none."""
-    return math.nan
+def bound_and_held_back(state: Any) -> tuple[float, float]:
+    """A bound on the expected regret so far, and what was held back so far; NaN for a learner that has none."""
+    return math.nan, math.nan
 
 
 @lean_jit
@@ -155,7 +155,7 @@ def register_kernels(
     *,
     visibility_getter: Callable[..., Visibility] = operator.attrgetter("visibility"),
     masses_kernel: Callable[..., None] | None = None,
-    bound_kernel: Callable[..., float] | None = None,
+    bound_kernel: Callable[..., tuple[float, float]] | None = None,
     graph_kernel: Callable[..., None] | None = None,
     distribution_kernel: Callable[..., None] | None = None,
     learn_kernel: Callable[..., float] | None = None,
@@ -164,8 +164,9 @@ def register_kernels(
     """Say which kernels belong to a state; ``visibility_getter`` is plain Python and reads ``state.visibility``.
 
     ``resolve_kernel`` computes what a state that was saved does not hold, such as the coming round's distribution.
-    ``masses_kernel`` is for learners with cliques, ``bound_kernel`` for those with a bound on their regret so far,
-    ``graph_kernel`` for those that compute something from a graph that may change, before they draw,
+    ``masses_kernel`` is for learners with cliques, ``bound_kernel`` for those with a bound on their regret so far (it,
+    and what they held back), ``graph_kernel`` for those that compute something from a graph that may change, before
+    they draw,
     ``distribution_kernel`` for those whose distribution is not a field of the state, so that a log can have it quickly,
     ``learn_kernel`` for those that hold back a part of an estimate, ``index_kernel`` for those that play the arm with
     the lowest index (``learners/indices.py``).
@@ -185,7 +186,7 @@ def register_kernels(
         update: update_kernel,
         visibility: visibility_getter,
         write_clique_masses: masses_of,
-        regret_bound: bound,
+        bound_and_held_back: bound,
         regraph: graph_of,
     }
     if resolve_kernel is not None:
@@ -230,8 +231,8 @@ def register_kernels(
     def _write_clique_masses(state, masses):  # type: ignore[no-untyped-def]
         return (lambda state, masses: masses_of(state, masses)) if mine(state) else None
 
-    @overload(regret_bound)
-    def _regret_bound(state):  # type: ignore[no-untyped-def]
+    @overload(bound_and_held_back)
+    def _bound_and_held_back(state):  # type: ignore[no-untyped-def]
         return (lambda state: bound(state)) if mine(state) else None
 
     @overload(regraph)

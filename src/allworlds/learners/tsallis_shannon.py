@@ -78,6 +78,7 @@ from allworlds.ftrl.expansion import CHUNK, FAR, WEIGHT, expand, new_work, weigh
 from allworlds.ftrl.floor_step import expand_up_to, expand_with_floor, log_top_of, solve_with_floor
 from allworlds.ftrl.lazy_step import solve_lazily
 from allworlds.ftrl.regret_bound import (
+    BIAS,
     LATE,
     SPREAD,
     BoundTerms,
@@ -266,6 +267,19 @@ class TsallisShannon(CliqueLearner[State, Ticket]):
         """
         return super().regret_bound(state)
 
+    def held_back(self, state: State) -> float | None:
+        """What the deficit limit has held back so far: the sum of ``q_k z_k``, a part of :meth:`regret_bound`.
+
+        It rises in just those rounds in which the limit took something off an estimate, and goes on where the
+        bound has ended. None where there never is a bound.
+
+        >>> from allworlds.graphs import disjoint_cliques
+        >>> learner = TsallisShannon(disjoint_cliques(2, 2))
+        >>> learner.held_back(learner.init())
+        0.0
+        """
+        return super().held_back(state)
+
     def cumulative_losses(self, state: State) -> NDArray[np.float64]:
         """(N,) ``Lhat`` in the order of the arms."""
         losses = np.empty(self.n_arms)
@@ -330,7 +344,9 @@ class TsallisShannon(CliqueLearner[State, Ticket]):
         cover = where if isinstance(where, CliqueCover) else clique_cover(where)
         constants = constants_like(self.constants, self.cover, cover, forgets=self.half_life is not None)
         learner = type(self)(cover, constants, half_life=self.half_life)
-        return learner, learner._started_at(losses, state.clock)
+        later = learner._started_at(losses, state.clock)
+        later.ledger[BIAS] = state.ledger[BIAS]
+        return learner, later
 
     def with_estimates(self, state: State, losses: Floats, incurred: float) -> State:
         """One round later, with the step solved anew; the bound on the regret is lost."""
@@ -340,7 +356,9 @@ class TsallisShannon(CliqueLearner[State, Ticket]):
             return self._started_at(self.cumulative_losses(later), later.clock)
         clock = state.clock.copy()
         tick(clock, state.rates, incurred)
-        return self._started_at(losses, clock)
+        later = self._started_at(losses, clock)
+        later.ledger[BIAS] = state.ledger[BIAS]
+        return later
 
     def _started_at(self, losses: Floats, clock: Floats) -> State:
         """The state with these loss estimates, in the order of the arms, at this time."""
@@ -402,13 +420,12 @@ def constants_like(constants: Constants, old: CliqueCover, new: CliqueCover, for
         makers = [lambda cover: Constants.paper(cover, int(number))]
     elif constants.label.startswith("sharp"):
         makers = [lambda cover: Constants.sharp(cover, float(number))]
+    alone = old.n_cliques == 1
+    names = ("head_start",) if alone else ("baseline_share", "deficit_limit", "deficit_root")
+    kept = {name: getattr(constants, name) for name in names}  # earlier defaults differ in these alone
     for make in makers:
-        if make(old) == constants:
-            return make(new)
-        if min(old.n_cliques, new.n_cliques) > 1:  # earlier defaults differ in these alone
-            kept = {name: getattr(constants, name) for name in ("baseline_share", "deficit_limit", "deficit_root")}
-            if replace(make(old), **kept) == constants:
-                return replace(make(new), **kept)
+        if replace(make(old), **kept) == constants:
+            return replace(make(new), **kept) if alone == (new.n_cliques == 1) else make(new)
     raise InvalidParameter(
         f"the constants are {constants.label}, made for {old.n_cliques} cliques; expected a setting that can be "
         "computed for another cover: practical, forgetting, sharp, paper or unproved"
@@ -615,6 +632,7 @@ def enter(state: State, ticket: Ticket, low: float, high: float, excess: float) 
         add_round(state.ledger, state.terms, state.clock, factor, cool, low, high, excess)
     else:
         state.ledger[LATE] += 1.0
+        state.ledger[BIAS] += ticket.clique_probability * excess
 
 
 @lean_jit
@@ -686,9 +704,10 @@ def write_masses(state: State, masses: NDArray[np.float64]) -> None:
 
 
 @lean_jit
-def read_bound(state: State) -> float:
-    """The bound on the regret so far, or NaN."""
-    return bound_now(state.ledger, state.terms, state.clock)
+def read_bound(state: State) -> tuple[float, float]:
+    """The bound on the regret so far, and what was held back; NaN where nothing is entered into the ledger."""
+    held_back = state.ledger[BIAS] if state.terms.holds else math.nan
+    return bound_now(state.ledger, state.terms, state.clock), held_back
 
 
 register_kernels(

@@ -26,7 +26,15 @@ from allworlds.graphs.round_graphs import RoundGraphs, add_noise, is_new, write_
 from allworlds.kernels.jit import lean_jit
 from allworlds.kernels.random import STREAM_LEARNER, as_seed, uniform_pair
 from allworlds.learners import Learner
-from allworlds.learners.dispatch import Visibility, draw, regraph, regret_bound, update, visibility, write_clique_masses
+from allworlds.learners.dispatch import (
+    Visibility,
+    bound_and_held_back,
+    draw,
+    regraph,
+    update,
+    visibility,
+    write_clique_masses,
+)
 from allworlds.simulation.python_loop import check_graphs, observers_in, python_loop, round_graphs_of
 from allworlds.simulation.trace import Record, Trace, as_trace, new_record, record_rounds, write_regret
 from allworlds.worlds import Reactive, World
@@ -169,7 +177,7 @@ def run(
         record.counts[ticket.arm] += 1
         if recorded:
             write_regret(totals, record.rows[row])
-            record.bounds[row] = regret_bound(state)
+            record.bounds[row, 0], record.bounds[row, 1] = bound_and_held_back(state)
             row += 1
 
 

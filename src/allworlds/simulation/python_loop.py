@@ -15,7 +15,15 @@ from allworlds.graphs import ChangingGraph, NoisyGraph
 from allworlds.graphs.round_graphs import RoundGraphs, add_noise, blank_lists, is_new, write_graph
 from allworlds.kernels.random import STREAM_LEARNER, uniform_pair
 from allworlds.learners import Learner
-from allworlds.learners.dispatch import Visibility, draw, regraph, regret_bound, update, visibility, write_clique_masses
+from allworlds.learners.dispatch import (
+    Visibility,
+    bound_and_held_back,
+    draw,
+    regraph,
+    update,
+    visibility,
+    write_clique_masses,
+)
 from allworlds.simulation.trace import Trace, as_trace, new_record, write_regret
 from allworlds.worlds import Reactive, World
 from allworlds.worlds.losses import loss_in, new_totals, play_round
@@ -47,7 +55,7 @@ def python_loop(learner: Any, world: World | Reactive, horizon: int, seed: int, 
         record.counts[arm] += 1
         if recorded:
             write_regret(stage.totals, record.rows[row])
-            record.bounds[row] = player.regret_bound()
+            record.bounds[row] = player.bound_and_held_back()
             row += 1
     return as_trace(player.title, _name_of(world), seed, rounds, record, time.perf_counter() - started)
 
@@ -98,7 +106,7 @@ class _Compiled:
         arm, seen = self.choose(1)
         self.observe(arm, seen, np.zeros(seen.size))
         self.write_clique_masses(np.empty(self.n_cliques))
-        self.regret_bound()
+        self.bound_and_held_back()
         self.state = learner.init()
 
     def begin_round(self, round: int, hinge_loss: float) -> None:
@@ -118,8 +126,8 @@ class _Compiled:
     def write_clique_masses(self, masses: Floats) -> None:
         write_clique_masses(self.state, masses)
 
-    def regret_bound(self) -> float:
-        return float(regret_bound(self.state))
+    def bound_and_held_back(self) -> tuple[float, float]:
+        return bound_and_held_back(self.state)
 
 
 class _Plain:
@@ -165,8 +173,8 @@ class _Plain:
     def write_clique_masses(self, masses: Floats) -> None:
         pass
 
-    def regret_bound(self) -> float:
-        return math.nan
+    def bound_and_held_back(self) -> tuple[float, float]:
+        return math.nan, math.nan
 
 
 class _Pure:

@@ -45,6 +45,9 @@ class Trace:
     """A bound on the expected regret up to the round, with the values of this run: its expectation is at least the
     expected regret against any arm fixed beforehand, which is not the arm that turns out best where losses react to
     the learner. None where the learner has none."""
+    held_back: Floats | None
+    """What the deficit limit has held back up to the round: it rises where the safeguard of the default fired, and is
+    a part of ``regret_bound``. None where the learner does not count it."""
     counts: NDArray[np.int64]
     """(N,) how often each arm was played."""
     seconds: float
@@ -80,6 +83,8 @@ class Trace:
         }
         if self.regret_bound is not None:
             columns["regret_bound"] = self.regret_bound
+        if self.held_back is not None:
+            columns["held_back"] = self.held_back
         if self.clique_mass is not None:
             columns |= {f"clique_mass_{k}": mass for k, mass in enumerate(self.clique_mass.T)}
         return pandas.DataFrame(columns, index=pandas.Index(self.rounds, name="round"))
@@ -113,7 +118,7 @@ class Record(NamedTuple):
     masses: Floats
     """(R, K) clique masses; no column where the learner has no cliques."""
     bounds: Floats
-    """(R,) the bound on the expected regret so far, NaN where there is none."""
+    """(R, 2) the bound on the expected regret so far and what was held back; NaN where there is none."""
     counts: NDArray[np.int64]
     """(N,)"""
 
@@ -123,7 +128,7 @@ def new_record(n_rounds: int, n_cliques: int, n_arms: int) -> Record:
     return Record(
         np.zeros((n_rounds, 4)),
         np.zeros((n_rounds, n_cliques)),
-        np.full(n_rounds, np.nan),
+        np.full((n_rounds, 2), np.nan),
         np.zeros(n_arms, dtype=np.int64),
     )
 
@@ -131,6 +136,7 @@ def new_record(n_rounds: int, n_cliques: int, n_arms: int) -> Record:
 def as_trace(learner: str, world: str, seed: int, rounds: NDArray[np.int64], record: Record, seconds: float) -> Trace:
     """The record under its names."""
     played, clean, realised, corruption = record.rows.T.copy()
+    bound, held_back = record.bounds.T.copy()
     return Trace(
         learner=learner,
         world=world,
@@ -142,7 +148,8 @@ def as_trace(learner: str, world: str, seed: int, rounds: NDArray[np.int64], rec
         realised_regret=realised,
         corruption=corruption,
         clique_mass=record.masses if record.masses.shape[1] else None,
-        regret_bound=None if np.isnan(record.bounds[-1]) else record.bounds,
+        regret_bound=None if np.isnan(bound[-1]) else bound,
+        held_back=None if np.isnan(held_back[-1]) else held_back,
         counts=record.counts,
         seconds=seconds,
     )
