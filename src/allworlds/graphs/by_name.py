@@ -227,7 +227,7 @@ GRAPHS = Registry(
     Recipe(
         "misleading-edges",
         misleading_edges,
-        "changing: shows the best arm rather when it loses; the graph of the world misleading-graph",
+        "changing: shows the best arm more often when it loses; the graph of the world misleading-graph",
         "misleading-edges:10,gap=0.05",
         {"n": "integer", "gap": "number", "best": "integer"},
         ("n",),
