@@ -77,7 +77,7 @@ SHARED = {"base", "by_name", "dispatch", "recipe", "sampling"}
 FEW = ("tsallis_shannon", "exp3_ix", "ucb")
 MORE_TESTS = {
     **dict.fromkeys(("ucb_v_n", "ucb_ne", "moss", "ucb_window"), ("more_indices",)),
-    "tsallis_shannon": ("regret_bound", "saving_with_a_floor", "forgetting"),
+    "tsallis_shannon": ("regret_bound", "saving_with_a_floor", "forgetting", "dispatch"),
     "dispatch": ("exp3_wix",),
 }
 """Learners with tests in files of other names; one that plays on changing and noisy graphs."""

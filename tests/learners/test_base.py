@@ -50,4 +50,5 @@ def test_who_takes_a_graph_instead_is_said_with_six_names():
         TsallisShannon(graph)
     listed = str(caught.value).partition("learners that take this graph: ")[2].partition(";")[0].split(", ")
     assert len(listed) == 6
-    assert all(accepts_graph(type(make_learner(name, graph, 10)), graph) for name in listed)
+    kinds = [type(make_learner(name, graph, 10)) for name in listed]
+    assert all(accepts_graph(kind, graph) and kind.shows == "neighbours" for kind in kinds)  # those that use the graph

@@ -128,8 +128,10 @@ def test_what_is_held_back_is_returned_and_can_be_given_instead(name):
     else:
         assert min(held_back) == 0.0
         assert learner.held_back(found) == learner.held_back(given) > 0.0
-        learn(given, ticket, np.ones(1), 2.5)
-        learn(plain, ticket, np.ones(1), 0.0)
-        raised = (1.0 - ticket.baseline) / ticket.clique_probability
-        gap = learner.estimates(plain) - learner.estimates(given)
-        assert gap[ticket.arm] == pytest.approx(min(2.5, raised), rel=1e-9)
+        ticket = learner.draw(found, 1.0 - 1e-12, 0.5)  # the last arm, which loses always
+        z = learn(found, ticket, np.ones(1), -1.0)
+        assert learn(given, ticket, np.ones(1), 0.0) == 0.0
+        assert learn(plain, ticket, np.ones(1), z / 2) == z / 2
+        after = [learner.estimates(state)[2] for state in (found, plain, given)]
+        assert [after[1] - after[0], after[2] - after[1]] == pytest.approx([z / 2, z / 2], rel=1e-9)
+        assert 0.0 < z < (1.0 - ticket.baseline) / ticket.clique_probability

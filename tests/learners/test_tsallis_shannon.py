@@ -436,6 +436,21 @@ def test_with_a_floor_draws_have_the_probabilities_that_are_reported_and_written
     assert written == pytest.approx(p, rel=1e-9)
 
 
+def test_what_rounding_leaves_over_in_a_clique_goes_to_its_likeliest_arm():
+    """A uniform a little above one passes all arms, as one just below it does if the weights sum to less."""
+    learner = TsallisShannon(interleaved_cover())
+    state = play(learner, 60)
+    p, cover = learner.distribution(state), learner.cover
+    mass = np.array([p[clique].sum() for clique in cover.cliques])
+    places = []
+    for k, clique in enumerate(cover.cliques):
+        ticket = learner.draw(state, mass[:k].sum() + mass[k] / 2, 1.0 + 1e-9)
+        places.append(int(p[clique].argmax()))
+        assert ticket.arm == clique[places[-1]]
+        assert ticket.probability == pytest.approx(p[ticket.arm], rel=1e-9)
+    assert max(places) > 0
+
+
 def test_a_saved_state_that_does_not_fit_is_refused():
     learner = TsallisShannon(interleaved_cover())
     good = learner.pack(learner.init())
