@@ -102,6 +102,23 @@ def test_learners_are_locked_in_one_order_so_that_processes_do_not_wait_for_each
     assert locked == names
 
 
+def test_each_receiver_of_a_batch_gets_its_own_answers_also_where_another_one_is_gone() -> None:
+    journal = MemoryJournal()
+    with Engine(journal) as engine:
+        ask(engine.create(PRICES))
+    engine, seen, done = Engine(journal), [], threading.Event()
+
+    def gone(calls: list[Call]) -> None:
+        raise ConnectionError
+
+    engine.submit([Call("choose", "prices", {"id": "a"})], gone)
+    engine.submit([Call("choose", "prices", {"id": "b"})], lambda calls: seen.append(calls))
+    engine.submit([Call("choose", "prices", {"id": "c"})], lambda calls: (seen.append(calls), done.set()))
+    with engine:  # all in the first batch
+        assert done.wait(60)
+        assert [[call.answer["id"] for call in calls] for calls in seen] == [["b"], ["c"]]
+
+
 def test_a_caller_who_left_does_not_keep_the_answers_of_others() -> None:
     with Engine(MemoryJournal()) as engine:
         ask(engine.create(PRICES))

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from allworlds.service import postgres as postgres_module
 from allworlds.service import transaction as transaction_module
 from allworlds.service.calls import Call
 from allworlds.service.journal import KEYS, DecisionRow, EventRow, KeyRow, LearnerRow, Outrun
@@ -96,6 +97,23 @@ def test_a_decision_that_another_process_ended_is_noticed_when_it_is_read(url: s
         mine.decisions(NAME, ["open"])
     mine.close()
     other.close()
+
+
+def test_more_decisions_than_one_statement_can_number_are_written_step_by_step(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgres_module, "BATCH", 3)
+    mine = PostgresJournal(url, wary=0.0)
+    with mine.transaction():
+        mine.lock(NAME)
+    with mine.transaction(optimistic=True):
+        mine.lock(NAME)
+        mine.add_decisions([decision(id) for id in "abc"])
+    with pytest.raises(Outrun), mine.transaction(optimistic=True):
+        mine.lock(NAME)
+        mine.add_decisions([decision(id) for id in "defg"])
+    assert mine.open_count(NAME) == 3
+    mine.close()
 
 
 def test_an_optimistic_transaction_after_a_crash_of_the_server_is_done_again(
