@@ -16,7 +16,8 @@ from allworlds.ftrl import Constants, solve_ftrl
 from allworlds.ftrl.clock import BARRIER, MULTIPLIER
 from allworlds.kernels.random import uniform_pair
 from allworlds.learners import TsallisShannon
-from allworlds.learners.tsallis_shannon import constants_like, hold_back, resolve, write_distribution
+from allworlds.learners.tsallis_shannon import constants_like
+from allworlds.learners.tsallis_shannon_round import hold_back, resolve, write_distribution
 
 N_ROUNDS = 100 if config.DISABLE_JIT else 2000
 
