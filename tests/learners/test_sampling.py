@@ -22,6 +22,11 @@ def test_losses_far_apart_neither_overflow_nor_vanish_together():
     out = np.empty(3)
     exponential_weights(np.array([1e300, 2.0, -1e8]), 1.0, out)
     assert out.tolist() == [0.0, 0.0, 1.0]
+    for lowest in range(3):
+        losses = np.full(3, 1e4)
+        losses[lowest] = 0.0
+        exponential_weights(losses, 1.0, out)
+        assert out.tolist() == np.eye(3)[lowest].tolist()
 
 
 def test_an_arm_is_picked_where_the_running_sum_passes_the_uniform():

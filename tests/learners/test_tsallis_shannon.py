@@ -421,6 +421,10 @@ def test_what_rounding_leaves_over_goes_to_the_likeliest_clique():
     ticket = learner.draw(state, np.nextafter(1.0, 0.0), 0.5)
     assert ticket.clique == 1
     assert learner.draw(state, 0.03, 0.5).clique == 0
+    full = TsallisShannon(graphs.bandit(8))  # a whole block of the table: there is nothing behind the last clique
+    packed = full.pack(full.init())
+    packed["temperature"] = np.array([9.0, 9.0, 9.0, 9.0, 9.0, 1.05, 9.0, 9.0])  # masses of 0.993 in all
+    assert full.draw(full.unpack(packed), np.nextafter(1.0, 0.0), 0.5).clique == 5
 
 
 def test_with_a_floor_draws_have_the_probabilities_that_are_reported_and_written():

@@ -123,3 +123,17 @@ def test_where_arms_see_beyond_their_clique_its_regret_is_lower():
         return np.mean([trace.final_regret for trace in play_many(kind(graph), world, 10_000, range(12))])
 
     assert 0.3 < regret(TsallisShannonAll) / regret(TsallisShannon) < 0.95
+
+
+@pytest.mark.parametrize("setting", ["practical", "unproved"])
+def test_a_ticket_for_an_arm_drawn_elsewhere_is_the_one_of_a_draw(setting):
+    cover = CliqueCover(BRIDGED, [[0, 2, 4], [1, 3, 5]])
+    learner = TsallisShannonAll(cover, SETTINGS[setting](cover))
+    state = play_by_hand(learner, 40)
+    p = learner.distribution(state)
+    for arm in range(6):
+        drawn, made = learner.draw(state, p[:arm].sum() + p[arm] / 2, 0.0), learner.ticket_from(state, arm, p)
+        assert (made.arm, made.round) == (drawn.arm, drawn.round) == (arm, 40)
+        assert made.baseline == drawn.baseline > 0.1
+        assert made.probability == pytest.approx(drawn.probability, rel=1e-9)
+        assert made.divisors == pytest.approx(drawn.divisors, rel=1e-9)
