@@ -13,7 +13,7 @@ from allworlds import graphs
 from allworlds.covers import clique_cover
 from allworlds.kernels.random import uniform_pair
 from allworlds.learners.by_name import BY_NAME, LEARNERS, make_learner
-from allworlds.learners.dispatch import learn, update, visibility_of
+from allworlds.learners.dispatch import WRITES_DISTRIBUTION, learn, update, visibility_of
 from allworlds.simulation import play
 from allworlds.simulation.python_loop import python_loop
 from allworlds.simulation.trace import record_rounds
@@ -41,6 +41,7 @@ def test_no_two_states_share_a_name():
     names = {state.__name__ for state in states}
     assert len(names) == len(set(states)) == len(BY_NAME)
     assert not any("#" in name for name in names)  # numbers are for further classes of a name
+    assert type(make_learner("tsallis-shannon", cover).init()) in WRITES_DISTRIBUTION  # so that its logs are quick
 
 
 @pytest.mark.parametrize("graph", [graphs.disjoint_cliques([2, 3]), graphs.cycle(5)], ids=["cliques", "cycle"])

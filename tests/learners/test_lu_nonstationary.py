@@ -48,6 +48,8 @@ def test_it_plays_and_starts_again_as_the_head_of_its_file_says(shape, horizon):
         if any(abs(sum(newer) - sum(older)) > limit for newer, older in halves):
             since, restarts, restarted = [[] for _ in range(n)], restarts + 1, t
         assert learner.restarts(state) == restarts
+        assert state.newer == pytest.approx([sum(x[-window // 2 :]) for x in since], abs=1e-9)
+        assert state.older == pytest.approx([sum(x[-window : -window // 2]) for x in since], abs=1e-9)
     assert shape not in ("full", "cliques", "star") or restarts > 0
 
 

@@ -111,6 +111,8 @@ def test_the_two_estimates_of_a_dropped_arm_may_differ_more_the_longer_ago_it_wa
     assert allowed(n, t, tau, q, plays, log) == pytest.approx(math.sqrt(2 * log / plays) + math.sqrt(wide))
     active = 4 * (n / t) * log + 5 * (n * log / t) ** 2
     assert allowed(n, t, 0.0, 0.0, plays, log) == pytest.approx(math.sqrt(2 * log / plays) + math.sqrt(active))
+    first = 4 * (n / t**2 + (t - 1) / (q * t)) * log + 5 * (n * log) ** 2  # dropped in the first round
+    assert allowed(n, t, 1.0, q, plays, log) == pytest.approx(math.sqrt(2 * log / plays) + math.sqrt(first))
 
 
 def test_a_dropped_arm_that_is_far_worse_than_when_it_was_dropped_starts_exp3_p():

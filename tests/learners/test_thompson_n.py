@@ -56,6 +56,12 @@ def test_arms_are_drawn_as_often_as_their_posterior_is_lowest(losses, rewards):
     assert learner.distribution(state) == pytest.approx(expected, abs=0.045)
 
 
+def test_the_distribution_that_is_logged_is_that_of_the_posterior():
+    losses, rewards = np.array([3.0, 1.0, 4.0, 1.0, 5.0]), np.array([9.0, 2.0, 6.0, 5.0, 3.0])
+    learner, state = learner_and_state(losses, rewards)
+    assert learner.logged_distribution(state) == pytest.approx(chances(losses, rewards), abs=1e-5)
+
+
 def test_the_posterior_counts_what_was_seen():
     learner, state = learner_and_state()
     seen, lost = np.zeros(N_ARMS), np.zeros(N_ARMS)
