@@ -221,7 +221,7 @@ def main() -> None:
             name, draw = FROM_RUNS[title]
             return draw(run(name))
         name, write = FROM_ROWS[title]
-        return write(stored(name) if options.stored else collect(name, run(name)))
+        return write(stored(name) if options.stored or not options.table else collect(name, run(name)))
 
     if options.table:
         print(make(options.table))
