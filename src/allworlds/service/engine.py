@@ -31,7 +31,7 @@ from allworlds.service.rule_body import canonical, rule_from_body
 MOST_CALLS = 512
 """Calls in one transaction."""
 LINGER = 0.0005
-"""Seconds."""
+"""Seconds that a batch waits for as many calls as came last time."""
 HOPEFUL = frozenset({*CHOOSING, *ENDING})
 """The verbs of batches that take for granted that no other process has written."""
 LOG = logging.getLogger("allworlds.service")
