@@ -12,11 +12,15 @@ from hypothesis import strategies as st
 import allworlds as aw
 from allworlds.agents.log_files import Lists, Words, as_dictionaries, json_lines
 from allworlds.agents.log_rows import Block
-from allworlds.agents.log_text import DOUBLE, LEAST, MOST, SHARE, SMALL, WHOLE, WORD, as_lines
+from allworlds.agents.log_text import DOUBLE, LEAST, MOST, SHARE, SMALL, WHOLE, WORD, gather, text_of
 
 NUMBERS = st.floats(LEAST, MOST, exclude_min=True, exclude_max=True)
 HARD = [0.0, 0.1, 0.3, 1.0, 5e-5, 9.999999999999999e-5, 2.0**-30, 2.0**53 - 1.0, 1763495000.123456, 1e15 + 0.125]
 HARD += [float(x) for k in range(-269, 16) for x in (10.0**k, np.nextafter(10.0**k, 0), np.nextafter(10.0**k, 1e300))]
+
+
+def as_lines(columns):
+    return text_of(gather(columns))
 
 
 def read(text):

@@ -61,21 +61,12 @@ class Columns(NamedTuple):
     word_starts: Ints
 
 
-def as_lines(columns: Mapping[str, tuple[int, Any]]) -> bytes | None:
-    """One JSON object a line: ``{name: (kind, values)}``; None if a number is too large or too small for the kernel.
+def gather(columns: Mapping[str, tuple[int, Any]]) -> Columns:
+    """The columns ``{name: (kind, values)}`` as the kernel reads them; the rest of the work lets go of the interpreter.
 
     ``values`` is an array, or has ``codes`` and ``words``, or is a list column with ``flat``, ``starts`` and
     ``missing``.
-
-    >>> import numpy as np
-    >>> as_lines({"a": (DOUBLE, np.array([0.1, np.nan])), "b": (WHOLE, np.array([12.0, -3.0]))})
-    b'{"a": 0.1, "b": 12}\\n{"a": null, "b": -3}\\n'
     """
-    return text_of(gather(columns))
-
-
-def gather(columns: Mapping[str, tuple[int, Any]]) -> Columns:
-    """The columns as the kernel reads them; the rest of the work lets go of the interpreter."""
     flats, starts, missing, end = [], [], [], 0
     words: list[str] = []
     for kind, values in columns.values():
@@ -103,7 +94,11 @@ def gather(columns: Mapping[str, tuple[int, Any]]) -> Columns:
 
 
 def text_of(data: Columns) -> bytes | None:
-    """One JSON object a line; None if a number is too large or too small for the kernel."""
+    """One JSON object a line; None if a number is too large or too small for the kernel.
+
+    >>> text_of(gather({"a": (DOUBLE, np.array([0.1, np.nan])), "b": (WHOLE, np.array([12.0, -3.0]))}))
+    b'{"a": 0.1, "b": 12}\\n{"a": null, "b": -3}\\n'
+    """
     n_columns, n_rows = data.missing.shape
     longest = int(np.diff(data.word_starts).max(initial=0))
     size = n_rows * (data.keys.size + (4 + longest) * n_columns)
