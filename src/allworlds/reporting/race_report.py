@@ -240,6 +240,7 @@ def why_the_paper_is_slow(summary: RaceSummary, cover: CliqueCover) -> str:
     """One paragraph on the printed constants, with the numbers of this race."""
     paper, practical = Constants.paper(cover, summary.horizon), Constants.practical(cover)
     rate = practical.eta0 * float(practical.rate_factors.max())
+    rounds = f"√(t + {practical.head_start:.0f})" if practical.head_start else "√t"
     speed = (rate / max(practical.alpha)) / (paper.eta0 / max(paper.alpha))
     regret = {(row.world, row.learner): row.regret.mean for row in summary.standings}
     uniform = {world: regret.get((world, "uniform"), 0.0) for world in summary.worlds}
@@ -252,7 +253,7 @@ def why_the_paper_is_slow(summary: RaceSummary, cover: CliqueCover) -> str:
     return escape(
         f"The paper proves its bound with a weight α = 2(1 + log²(NT)) = {max(paper.alpha):,.0f} of the Tsallis "
         f"entropy, which makes every step {speed:,.0f} times smaller than in the practical setting (α = "
-        f"{max(practical.alpha):.2f}, rate {rate:.1f}/√(t + {practical.head_start:.0f})). The size of α "
+        f"{max(practical.alpha):.2f}, rate {rate:.1f}/{rounds}). The size of α "
         f"comes from the proof, which bounds logarithms of tiny probabilities by log(NT); the exact condition needs "
         f"far less (docs/sharp_constants.md). {measured}Nothing is wrong with the algorithm: only its constants were "
         f"chosen for the proof."
