@@ -67,14 +67,19 @@ def measure(n_cliques: int, size: int, n_rounds: int, repeats: int) -> dict[str,
     }
 
 
-def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def parser_of(description: str | None) -> argparse.ArgumentParser:
+    """The options of this benchmark, most of which ``log.py`` has too."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cliques", type=int, default=10)
     parser.add_argument("--size", type=int, default=10, help="arms of a clique")
     parser.add_argument("--rounds", type=int, default=20_000)
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
-    options = parser.parse_args(arguments)
+    return parser
+
+
+def main(arguments: list[str] | None = None) -> int:
+    options = parser_of(__doc__).parse_args(arguments)
     result = measure(options.cliques, options.size, options.rounds, options.repeats)
     if options.json:
         print(json.dumps(result))

@@ -184,9 +184,8 @@ FROM_RUNS: dict[str, tuple[str, Callable[[Path], str]]] = {
 }
 """Tables that need the single runs of an experiment."""
 CHANCE, SPEED = "chance", "speed"
-"""The table that needs the held-back cells with other seeds, and the one that is measured on the spot."""
+"""The table that needs the single runs of two experiments, and the one that is measured on the spot."""
 TITLES = (*FROM_ROWS, *FROM_RUNS, CHANCE, SPEED)
-OTHER_SEEDS = ("grid.seeds=[200, 201, 202]",)
 
 
 def stored(experiment: str) -> list[Result]:
@@ -207,23 +206,22 @@ def main() -> None:
         parser.error(f"--stored needs --table with one of {', '.join(FROM_ROWS)}")
     home = options.results / code_version()
 
-    def run(name: str, changes: Sequence[str] = ()) -> Path:
-        folder = Path(home / (f"{name}-again" if changes else name))
+    def run(name: str) -> Path:
+        folder = Path(home / name)
         print(f"{name}: {folder}", flush=True)
-        listener = Listener(on_notice=print)
-        run_experiment(name, folder, changes=changes, small=True, jobs=options.jobs, listener=listener)
+        run_experiment(name, folder, small=True, jobs=options.jobs, listener=Listener(on_notice=print))
         return folder
 
     def make(title: str) -> str:
         if title == SPEED:
             return speed()
         if title == CHANCE:
-            return chance(stored(HELD_BACK), collect(HELD_BACK, run(HELD_BACK, OTHER_SEEDS)))
+            return chance({name: run(name) for name in (HELD_BACK, "hostile-worlds")})
         if title in FROM_RUNS:
             name, draw = FROM_RUNS[title]
             return draw(run(name))
         name, write = FROM_ROWS[title]
-        return write(stored(name) if options.stored else collect(name, run(name)))
+        return write(stored(name) if options.stored or not options.table else collect(name, run(name)))
 
     if options.table:
         print(make(options.table))

@@ -9,14 +9,19 @@ rule of choice has been fixed, and judge it once. Whoever changes the rule by lo
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from statistics import median
 
 import numpy as np
+from numpy.typing import NDArray
 
+from allworlds.analysis.comparison import LEAST_REGRET
+from allworlds.experiments.load import read_cells
 from allworlds.graphs.by_name import make_graph
 from allworlds.learners.by_name import LEARNERS
-from allworlds.workflows.comparison import REGIMES, Result, with_ratios
+from allworlds.workflows.comparison import CLEAN, HELD_BACK, REGIMES, Result, regime_of, with_ratios
 from allworlds.workflows.recommend import judge, recommend
 from allworlds.worlds.corrupted import ATTACKS
 from pages import markdown
@@ -123,10 +128,26 @@ def experiment(seed: int) -> str:
 
 # --- how good the advice is ---
 
+SEVERAL = {name for name, recipe in LEARNERS.items() if recipe.world == "any"}
+Place = tuple[str, str, int]
+"""Graph, world and horizon."""
+Runs = Mapping[Place, Mapping[str, NDArray[np.float64]]]
+"""For each learner of a cell the regret of each run."""
+
 
 def share(values: Sequence[float], most: float) -> str:
     """How many of the values are at most so large, in per cent."""
-    return f"{sum(value <= most for value in values) / len(values):.0%}"
+    return per_cent(sum(value <= most for value in values) / len(values))
+
+
+def per_cent(part: float) -> str:
+    """Without decimals, but with one where rounding would turn a goal that is missed into one that is reached.
+
+    >>> per_cent(9 / 10), per_cent(161 / 179), per_cent(0.998), per_cent(1.0)
+    ('90%', '89.9%', '99.8%', '100%')
+    """
+    text = f"{part:.0%}"
+    return f"{part:.1%}" if text in ("90%", "100%") and part < float(text[:-1]) / 100 else text
 
 
 def held_back(rows: Sequence[Result]) -> str:
@@ -149,32 +170,111 @@ def attainable(rows: Sequence[Result]) -> str:
         mine = in_regime(rows, told)
         graphs = dict.fromkeys(row.graph for row in mine)
         together = [ratio for graph in graphs for ratio in all_together(mine, graph, told)]
-        best = [f"{hindsight(mine, most):.0%}" for most in (1.5, 2.5)]
+        best = [per_cent(hindsight(mine, most)) for most in (1.5, 2.5)]
         cells = [*best, str(len(together)), share(together, 1.5), share(together, 2.5), f"{max(together):.2f}"]
         body.append([told or "untold", *cells])
     head = ["told", "best in hindsight: at most 1.5", "at most 2.5", "graphs", "advised, worlds together: at most 1.5"]
     return markdown([*head, "at most 2.5", "largest"], body)
 
 
-def chance(rows: Sequence[Result], again: Sequence[Result]) -> str:
-    """How good the learner with the least regret in a cell is in the same cell with other seeds."""
+def chance(folders: Mapping[str, Path]) -> str:
+    """How much of all this is chance, from the single runs of experiments.
+
+    Half of the runs choose and the other half judges, once each way: one learner for a graph and a regime, and one for
+    each cell. Of the cells that judge the advice the table also has the advised learner's shares with their 95 %
+    intervals, from runs drawn anew a thousand times.
+    """
     body = []
-    for told in (None, *REGIMES):
-        best: dict[tuple[str, str, str, int], Result] = {}
-        for row in in_regime(rows, told):
-            if row.ratio is not None:
-                best[row.cell] = min(row, best.get(row.cell, row), key=lambda one: one.regret)
-        winners = {(cell, row.learner) for cell, row in best.items()}
-        found = [row.ratio for row in in_regime(again, told) if (row.cell, row.learner) in winners and row.ratio]
-        body.append([told or "untold", str(len(found)), share(found, 1.5), share(found, 2.5), f"{max(found):.2f}"])
-    return markdown(["told", "cells", "at most 1.5", "at most 2.5", "largest"], body)
+    for name, folder in folders.items():
+        runs = final_regrets(folder)
+        for told in (None, *REGIMES):
+            cells = {cell: mine for cell, mine in runs.items() if told in (None, regime_of(cell[1]))}
+            if told is None:
+                cells = {
+                    cell: {n: values for n, values in mine.items() if n in SEVERAL} for cell, mine in cells.items()
+                }
+            cells = {cell: mine for cell, mine in cells.items() if mine}
+            if not cells:
+                continue
+            judged = [again(cells, most, by_graph=by_graph) for by_graph in (True, False) for most in (1.5, 2.5)]
+            advised = intervals(cells, told) if name == HELD_BACK else ["–", "–"]
+            body.append([name, told or "untold", str(len(cells)), *advised, *judged])
+    head = ["cells of", "told", "cells", "advised: at most 1.5 [95 %]", "at most 2.5 [95 %]"]
+    head += ["one learner a graph, chosen in half of the runs: at most 1.5", "at most 2.5"]
+    return markdown([*head, "one learner a cell, likewise: at most 1.5", "at most 2.5"], body)
+
+
+def final_regrets(folder: Path) -> Runs:
+    """The regret of each run of an experiment at its horizon, in the order of its seeds."""
+    found: dict[Place, dict[str, dict[int, float]]] = {}
+    for one in read_cells(folder):
+        cell = one.record.cell
+        mine = found.setdefault((cell.graph, cell.world, cell.horizon), {}).setdefault(cell.learner, {})
+        mine[cell.seed] = float(one.rows.values[-1, CLEAN])
+    return {
+        place: {name: np.array([runs[seed] for seed in sorted(runs)]) for name, runs in mine.items()}
+        for place, mine in found.items()
+    }
+
+
+def ratios(cells: Runs, part: slice) -> dict[Place, dict[str, float]]:
+    """The ratios in a part of the runs, where the best regret is at least one."""
+    means = {place: {name: float(np.mean(runs[part])) for name, runs in mine.items()} for place, mine in cells.items()}
+    least = {place: min(mine.values()) for place, mine in means.items()}
+    kept = {place: mine for place, mine in means.items() if least[place] >= LEAST_REGRET}
+    return {place: {name: value / least[place] for name, value in mine.items()} for place, mine in kept.items()}
+
+
+def again(cells: Runs, most: float, *, by_graph: bool) -> str:
+    """The share within ``most`` of what half of the runs choose, in the other half: for graphs or for cells."""
+    halves = [ratios(cells, slice(start, None, 2)) for start in (0, 1)]
+    found = []
+    for chosen_in, judged_in in (halves, halves[::-1]):
+        groups: dict[str | Place, dict[Place, dict[str, float]]] = {}
+        for place, mine in chosen_in.items():
+            groups.setdefault(place[0] if by_graph else place, {})[place] = mine
+        for group, places in groups.items():
+            names = set.intersection(*(set(mine) for mine in places.values()))
+            score = {
+                name: (
+                    sum(mine[name] > most for mine in places.values()),
+                    sum(math.log(max(mine[name], 1e-9)) for mine in places.values()),
+                )
+                for name in names
+            }
+            best = min(score, key=score.__getitem__)
+            same = [place for place in judged_in if (place[0] if by_graph else place) == group]
+            found += [judged_in[place][best] for place in same]
+    return share(found, most)
+
+
+def intervals(cells: Runs, told: str | None, draws: int = 1000) -> list[str]:
+    """The advised learner's shares, with the middle 95 % of those with runs drawn anew, the same for all learners."""
+    rng = np.random.default_rng(0)
+    graphs = {graph: horizon for graph, _, horizon in cells}
+    advised = {graph: recommend(make_graph(graph), horizon, told).learner for graph, horizon in graphs.items()}
+    point, drawn = [], []
+    for (graph, _, _), mine in cells.items():
+        values = np.array(list(mine.values()))
+        chosen = list(mine).index(advised[graph])
+        picks = rng.integers(0, values.shape[1], (draws, values.shape[1]))
+        means = np.vstack([values.mean(axis=1), values[:, picks].mean(axis=2).T])
+        least = means.min(axis=1)
+        found = np.where(least >= LEAST_REGRET, means[:, chosen] / np.where(least == 0.0, 1.0, least), np.nan)
+        point.append(found[0])
+        drawn.append(found[1:])
+    shares = []
+    for most in (1.5, 2.5):
+        counts = np.sum(np.array(drawn) <= most, axis=0) / np.sum(~np.isnan(np.array(drawn)), axis=0)
+        low, high = np.quantile(counts, [0.025, 0.975])
+        shares.append(f"{share([one for one in point if one == one], most)} [{low:.0%}, {high:.0%}]")
+    return shares
 
 
 def in_regime(rows: Sequence[Result], regime: str | None) -> list[Result]:
     """The rows that count where so much is told, with the ratios that count; learners of others' kinds are left out."""
-    several = {name for name, recipe in LEARNERS.items() if recipe.world == "any"}
-    kept = with_ratios([row for row in rows if regime in (None, row.regime)], several if regime is None else None)
-    return [row for row in kept if regime is not None or row.learner in several]
+    kept = with_ratios([row for row in rows if regime in (None, row.regime)], SEVERAL if regime is None else None)
+    return [row for row in kept if regime is not None or row.learner in SEVERAL]
 
 
 def hindsight(rows: Sequence[Result], most: float) -> float:

@@ -1,15 +1,14 @@
 """What a log costs: rounds a second of choose plus observe with a log, over those without.
 
-Both are measured in turns in one run, by the clock, with the disk and all that is written at the end. Blocks are written
-by another thread, which needs a second core to cost nothing: ``--cpu`` measures the processor time of both. The goal is
-a half at 100 arms in 10 cliques.
+Both are measured in turns in one run, by the clock, with the disk and all that is written at the end. Blocks are
+written by another thread, which needs a second core to cost nothing: ``--cpu`` measures the processor time of both.
+The goal is a half at 100 arms in 10 cliques.
 
     python benchmarks/log.py [--rounds 20000] [--repeats 5] [--cpu] [--json]
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import statistics
 import tempfile
@@ -21,6 +20,7 @@ from typing import Any
 import numpy as np
 
 import allworlds as aw
+from agent import parser_of
 
 
 def seconds_of_agent(agent: aw.Agent, losses: list[list[float]], clock: Callable[[], float]) -> float:
@@ -58,13 +58,8 @@ def measure(n_cliques: int, size: int, n_rounds: int, repeats: int, clock: Calla
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cliques", type=int, default=10)
-    parser.add_argument("--size", type=int, default=10, help="arms of a clique")
-    parser.add_argument("--rounds", type=int, default=20_000)
-    parser.add_argument("--repeats", type=int, default=5)
+    parser = parser_of(__doc__)
     parser.add_argument("--cpu", action="store_true", help="measure processor time")
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
     options = parser.parse_args(arguments)
     result = measure(
         options.cliques,

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 import allworlds as aw
 from allworlds.kernels.jit import lean_jit
 from allworlds.kernels.random import uniform_pair
-from allworlds.learners.tsallis_shannon import State, draw, update
+from allworlds.learners.tsallis_shannon_round import State, draw, update
 
 STREAM = 77
 FIRST_PHASE = 500

@@ -2,7 +2,8 @@
 
 100 arms in 10 cliques; 16 keep-alive connections choose and observe as fast as they are answered, from a process of
 their own (``benchmarks/service_load/generator.py``). SQLite and PostgreSQL sync every commit. Runs take turns, so that
-other work on the machine hits all of them alike; read the figures as ratios to those of the journal in memory.
+other work on the machine hits all of them alike; read the figures as ratios to those of the journal in memory. In
+brackets are the lowest and the highest ratio of two runs of one turn.
 
 Then: how much memory the serving process gained for each decision, and how long it takes until it can decide again
 when it is started with a journal of many decisions.
@@ -149,9 +150,13 @@ def measure_load(urls: dict[str, str], seconds: float, repeats: int) -> dict[str
                 "bytes_per_decision": (server.memory() - before[kind]) * 2**20 / decisions,
                 "cpu_ms_per_decision": 1000.0 * (server.seconds() - spent[kind]) / decisions,
             }
-        for row in table.values():
-            row["throughput_to_memory"] = row["decisions_per_second"] / table["memory"]["decisions_per_second"]
-            row["p99_to_memory"] = row["choose_p99_ms"] / table["memory"]["choose_p99_ms"]
+        for kind, row in table.items():
+            for name, figure in (("throughput_to_memory", "decisions_per_second"), ("p99_to_memory", "choose_p99_ms")):
+                shares = [
+                    one[figure] / memory[figure] for one, memory in zip(results[kind], results["memory"], strict=True)
+                ]
+                row[name] = row[figure] / table["memory"][figure]
+                row[f"{name}_low"], row[f"{name}_high"] = min(shares), max(shares)
         return table
     finally:
         for server in servers.values():
@@ -254,12 +259,15 @@ def main(arguments: list[str] | None = None) -> int:
         print(json.dumps({"load": table, "restart": restart}))
         return 0
     print("16 connections, 100 arms in 10 cliques, choose and observe; medians")
-    titles = "decisions/s  of memory  choose p50    p99  of memory  observe p50    p99  CPU/decision  bytes/decision"
+    titles = (
+        "decisions/s  of memory (all turns)  choose p50    p99  of memory (all turns)  observe p50    p99  "
+        "CPU/decision  bytes/decision"
+    )
     print(f"{'journal':<12} {titles}")
     for kind, row in table.items():
         print(
-            f"{kind:<12} {row['decisions_per_second']:11.0f} {row['throughput_to_memory']:9.2f}× "
-            f"{row['choose_p50_ms']:9.1f} ms {row['choose_p99_ms']:6.1f} {row['p99_to_memory']:9.2f}× "
+            f"{kind:<12} {row['decisions_per_second']:11.0f} {_with_spread(row, 'throughput_to_memory')} "
+            f"{row['choose_p50_ms']:9.1f} ms {row['choose_p99_ms']:6.1f} {_with_spread(row, 'p99_to_memory')} "
             f"{row['observe_p50_ms']:10.1f} ms {row['observe_p99_ms']:6.1f} {row['cpu_ms_per_decision']:10.2f} ms "
             f"{row['bytes_per_decision']:15.0f}"
         )
@@ -276,6 +284,10 @@ def main(arguments: list[str] | None = None) -> int:
                 f"{restart['memory_at_half']:.0f} at half, {restart['memory_at_end']:.0f} at the end"
             )
     return 0
+
+
+def _with_spread(row: dict[str, float], name: str) -> str:
+    return f"{row[name]:9.2f}× ({row[f'{name}_low']:.2f}-{row[f'{name}_high']:.2f})"
 
 
 if __name__ == "__main__":

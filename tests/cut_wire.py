@@ -13,7 +13,10 @@ NAME = ".s.PGSQL.5432"
 
 
 class Wire:
-    """Passes bytes on, until ``cut`` says when to stop: before the server gets COMMIT, or before its answer."""
+    """Passes bytes on, until ``cut`` says when to stop: before the server gets COMMIT, or before its answer.
+
+    Each cut hits one connection; the next one goes through.
+    """
 
     def __init__(self, server: Path, folder: Path) -> None:
         self.server = server / NAME
@@ -36,6 +39,7 @@ class Wire:
         with contextlib.suppress(OSError):
             while data := client.recv(65536):
                 if self.cut == "before" and b"COMMIT" in data:
+                    self.cut = None
                     break
                 server.sendall(data)
         _hang_up(client, server)
@@ -44,6 +48,7 @@ class Wire:
         with contextlib.suppress(OSError):
             while data := server.recv(65536):
                 if self.cut == "after" and b"COMMIT" in data:  # the tag of a commit that is done
+                    self.cut = None
                     break
                 client.sendall(data)
         _hang_up(client, server)

@@ -1,8 +1,9 @@
-"""Stores for tests of the service: journals of every kind, which can be opened again, and a clock that moves."""
+"""Stores for tests of the service: journals of every kind, which can be opened again, a clock that moves, and rows."""
 
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 
 from allworlds.service.engine import Engine
 from allworlds.service.fold import Fold, to_bytes
-from allworlds.service.journal import Journal, ServiceError
+from allworlds.service.journal import DecisionRow, EventRow, Journal, LearnerRow, ServiceError
 from allworlds.service.memory import MemoryJournal
 from allworlds.service.rule import Rule
 from allworlds.service.sqlite import SQLiteJournal
@@ -114,3 +115,40 @@ def replay(journal: Journal, name: str) -> Fold:
 
 def bytes_of(fold: Fold) -> bytes:
     return to_bytes(fold.seq, fold.epoch, fold.segments)
+
+
+# --- rows, for tests of a journal without an engine -----------------------------------------------------
+
+NAME = "prices"
+
+
+def decision(id: str, round: int = 1, arm: str = "a") -> DecisionRow:
+    return DecisionRow(NAME, id, "", 0, round, arm, "[]", 0.5, None, b"\0\1", None, 1.0, None)
+
+
+def outcome(seq: int, id: str) -> EventRow:
+    return EventRow(NAME, seq, "outcome", 2.0, id, b"\0" * 8, 0.25, None)
+
+
+def add_learner(journal: Journal) -> None:
+    with journal.transaction():
+        journal.add_learner(LearnerRow(NAME, "{}", "{}", b"s" * 32, 1.0))
+
+
+def at_once(*work: object) -> None:
+    """Run functions in threads of their own, and raise what they raise."""
+    problems: list[BaseException] = []
+
+    def run(function: object) -> None:
+        try:
+            function()  # type: ignore[operator]
+        except BaseException as problem:
+            problems.append(problem)
+
+    threads = [threading.Thread(target=run, args=(function,)) for function in work]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if problems:
+        raise problems[0]

@@ -32,7 +32,8 @@ from allworlds.ftrl.solve import set_lowest
 from allworlds.ftrl.within_clique import least, probability
 from allworlds.kernels.jit import lean_jit
 from allworlds.learners.dispatch import Visibility, register_kernels
-from allworlds.learners.tsallis_shannon import Ticket, TsallisShannon, hold_back
+from allworlds.learners.tsallis_shannon import TsallisShannon
+from allworlds.learners.tsallis_shannon_round import Ticket, hold_back
 
 TOLERANCE = 1e-12
 """Residual at which a round's step stops; Newton's last step usually leaves it far below."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -232,6 +233,24 @@ def test_the_last_arm_stays_and_learners_that_cannot_change_say_so():
     refused(agent, InvalidParameter, "the arms of ucb-n cannot change while it runs", lambda: agent.add_arm(3))
     agent = make(constants=by_hand)
     refused(agent, InvalidParameter, "expected a setting that can be computed", lambda: agent.retire_arm(0))
+
+
+def test_an_agent_with_the_default_of_an_earlier_version_keeps_it_as_long_as_it_applies():
+    """One clique had a head start of 300 rounds; several had another share of the baseline and another limit."""
+
+    def earlier(cover):
+        if cover.n_cliques == 1:
+            return replace(aw.Constants.practical(cover), head_start=300.0)
+        return replace(aw.Constants.practical(cover), baseline_share=0.75, deficit_limit=0.08, deficit_root=4.0)
+
+    for graph in (aw.graphs.full_information(3), aw.graphs.bandit(3)):
+        cover = aw.clique_cover(graph)
+        agent = aw.Agent(aw.TsallisShannon(cover, earlier(cover)), seed=1)
+        play(agent, 10)
+        agent.add_arm("like the others", neighbours=list(range(3)) if cover.n_cliques == 1 else [])
+        assert agent.learner.constants == earlier(agent.learner.cover)
+        agent.update_graph(aw.graphs.bandit(4) if cover.n_cliques == 1 else aw.graphs.full_information(4))
+        assert agent.learner.constants == aw.Constants.practical(agent.learner.cover)
 
 
 def test_a_better_arm_that_comes_late_is_found():

@@ -84,6 +84,22 @@ def test_intervals_cover_at_all_times_in_data_of_an_adaptive_policy():
     assert missed / 400 <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 400)
 
 
+def test_at_each_end_the_mixture_reaches_two_over_alpha_with_guesses_older_than_the_round():
+    rng, alpha, at = np.random.default_rng(3), 0.1, np.array([40, 400])
+    seen, loss = rng.random(400) < 0.5, rng.random(400)
+    terms, complements = seen * loss / 0.5, seen * (1.0 - loss) / 0.5
+    low, high = intervals(terms, complements, alpha, at)
+    for values, ends in ((terms, low), (complements, 1.0 - high)):
+        for n, end in zip(at.tolist(), ends.tolist(), strict=True):
+            variance = 0.0
+            for t in range(n):
+                guess = min(1.0, (0.5 + sum(values[:t])) / (1.0 + t))
+                variance += (values[t] - guess) ** 2
+            psi = -np.log1p(-LAMBDAS) - LAMBDAS
+            mixture = np.exp(LOG_WEIGHTS + LAMBDAS * (sum(values[:n]) - n * end) - psi * variance).sum()
+            assert mixture == pytest.approx(2.0 / alpha, rel=1e-6)
+
+
 def test_intervals_shrink_to_the_mean():
     rng = np.random.default_rng(1)
     seen, loss = rng.random(20_000) < 0.5, (rng.random(20_000) < 0.3).astype(float)

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import allworlds as aw
-from allworlds.agents import DecisionLog
+from allworlds.agents import DecisionLog, log_files
 from allworlds.agents import log as module
 from allworlds.agents.log_files import FAN, parts_in
 from allworlds.learners.thompson_n import ThompsonN, chance_of_lowest
@@ -304,6 +304,123 @@ def test_an_interrupt_while_a_block_is_written_costs_no_row(tmp_path, monkeypatc
             agent.log.flush()
     agent.log.flush()
     assert aw.load_log(tmp_path / "log.jsonl")["decision_id"].tolist() == list(range(1, 21))
+
+
+def test_an_interrupt_as_a_block_is_handed_over_costs_no_row_and_none_stands_twice(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "BLOCK_ROWS", 16)
+    agent = aw.Agent(aw.graphs.disjoint_cliques(2, 2), seed=1, log=tmp_path / "log.jsonl")
+    play(agent, 20)
+    submit = agent.log._writer.submit
+
+    def interrupted(write):
+        submit(write)
+        agent.log._writer.submit = submit
+        raise KeyboardInterrupt
+
+    agent.log._writer.submit = interrupted
+    with pytest.raises(KeyboardInterrupt):
+        play(agent, 20)
+    assert agent.log._blocks[0] is not agent.log._block  # what the other thread writes does not grow
+    play(agent, 40)
+    agent.log.flush()
+    ids = aw.load_log(tmp_path / "log.jsonl")["decision_id"].tolist()
+    assert ids == list(range(1, len(ids) + 1))
+    assert len(ids) == agent.round - 1 + len(agent.pending)
+
+
+def test_a_decision_that_was_written_again_counts_once(tmp_path):
+    path = tmp_path / "log.jsonl"
+    agent = aw.Agent(aw.graphs.disjoint_cliques(2, 2), seed=1, log=path)
+    play(agent, 2)
+    late = agent.choose()
+    agent.log.flush()
+    written = path.read_text().splitlines(keepends=True)
+    with path.open("a") as file:  # an interrupt as the writing was over
+        file.writelines(written[1:])
+    assert aw.load_log(path)["status"].tolist() == ["observed", "observed", "open"]
+    agent.observe(late, [0.25] * 2)
+    agent.log.flush()
+    table = aw.load_log(path)
+    assert table["decision_id"].tolist() == [1, 2, 3]
+    assert table["loss"].tolist()[2] == 0.25
+    whole = json.loads(written[3]) | {"kind": "both", "status": "observed", "loss": 0.5, "losses": [0.5, 0.75]}
+    with path.open("w") as file:  # the outcome is in the second one alone
+        file.writelines([*written, json.dumps(whole) + "\n"])
+    assert aw.load_log(path)["losses"].tolist()[2] == [0.5, 0.75]
+
+
+def test_parts_that_cannot_be_joined_do_not_stand_twice(tmp_path, monkeypatch):
+    path = tmp_path / "log.parquet"
+    agent = aw.Agent(aw.graphs.disjoint_cliques(2, 2), seed=1, log=path)
+    real = log_files.write_atomic
+
+    def full(where, content):
+        if int(where.name[18:30]) - int(where.name[5:17]) > 0:
+            raise OSError("no space left on device")
+        real(where, content)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(log_files, "write_atomic", full)
+        for _ in range(FAN + 1):
+            play(agent, 1)
+            agent.log.flush()
+    assert len(parts_in(path)) == FAN + 1
+    assert aw.load_log(path)["decision_id"].tolist() == list(range(1, FAN + 2))
+    play(agent, 1)
+    agent.log.flush()
+    assert len(parts_in(path)) < FAN
+    assert aw.load_log(path)["decision_id"].tolist() == list(range(1, FAN + 3))
+
+
+def test_a_part_that_could_not_be_synced_does_not_stand_twice(tmp_path, monkeypatch):
+    agent = aw.Agent(aw.graphs.disjoint_cliques(2, 2), seed=1, log=tmp_path / "log.parquet")
+    real = log_files.write_atomic
+
+    def unsynced(where, content):
+        real(where, content)
+        raise OSError("input/output error")
+
+    play(agent, 1)
+    with monkeypatch.context() as patch:
+        patch.setattr(log_files, "write_atomic", unsynced)
+        with pytest.raises(aw.errors.InvalidParameter, match="input/output error"):
+            agent.log.flush()
+    agent.log.flush()
+    assert [part.name for part in (tmp_path / "log.parquet").iterdir()] == [log_files.part_name(1, 1)]
+
+
+LOSES = """
+import shutil, sys
+import allworlds as aw
+agents = [aw.Agent(aw.graphs.disjoint_cliques(2, 2), seed=1, log=path) for path in sys.argv[1:]]
+for agent in agents:
+    agent.observe(agent.choose(), [0.5, 0.5])
+shutil.rmtree(sys.argv[1].rpartition("/")[0])
+"""
+
+
+def test_rows_that_are_lost_at_the_end_are_said_once_and_other_logs_are_written(tmp_path):
+    (tmp_path / "gone").mkdir()
+    paths = [str(tmp_path / "gone" / "log.jsonl"), str(tmp_path / "log.jsonl")]
+    done = subprocess.run(
+        [sys.executable, "-c", LOSES, *paths],
+        env=os.environ | {"NUMBA_DISABLE_JIT": "1"},
+        stderr=subprocess.PIPE,
+        text=True,
+        check=True,
+        timeout=120,
+    )
+    assert done.stderr.count("No such file or directory; 1 rows are lost") == 1
+    assert len(aw.load_log(paths[1])) == 1
+
+
+def test_a_warning_does_not_need_a_module_that_has_a_name():
+    def fail(row):
+        raise OSError("no")
+
+    agent = aw.Agent(aw.graphs.disjoint_cliques(1, 2), seed=1, log=fail)
+    with pytest.warns(RuntimeWarning, match="the log cannot be written"):
+        exec("agent.choose()", {"agent": agent})
 
 
 FORKED = """

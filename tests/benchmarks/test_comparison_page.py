@@ -5,12 +5,15 @@ from __future__ import annotations
 import tomllib
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
+import allworlds as aw
 from allworlds.experiments.reading import as_experiment, read_experiment
 from allworlds.workflows.comparison import EXPERIMENTS
+from allworlds.workflows.recommend import recommend
 from comparison import FROM_ROWS, PAGE, TITLES, stored
-from held_back import experiment, hindsight
+from held_back import again, experiment, hindsight, intervals, per_cent
 from pages import marks
 
 
@@ -44,3 +47,30 @@ def test_in_hindsight_the_best_single_learner_of_each_graph_counts():
     ratios = {("ucb-n", "a"): 1.0, ("ucb-n", "b"): 2.0, ("moss-n", "a"): 3.0, ("moss-n", "b"): 3.0}
     rows = [replace(one, learner=name, world=world, ratio=ratio) for (name, world), ratio in ratios.items()]
     assert [hindsight(rows, most) for most in (0.5, 1.5, 2.5)] == [0.0, 0.5, 1.0]
+
+
+def test_what_half_of_the_runs_choose_is_judged_by_the_other_half():
+    sure = {("g", world, 100): {"a": np.full(4, 10.0), "b": np.full(4, 30.0)} for world in ("u", "v")}
+    assert [again(sure, 1.5, by_graph=by_graph) for by_graph in (True, False)] == ["100%", "100%"]
+    luck = {("g", "u", 100): {"a": np.array([10.0, 40.0, 10.0, 40.0]), "b": np.array([40.0, 10.0, 40.0, 10.0])}}
+    assert [again(luck, most, by_graph=False) for most in (1.5, 2.5, 4.0)] == ["0%", "0%", "100%"]
+    split = {
+        ("g", "u", 100): {"a": np.full(4, 10.0), "b": np.full(4, 40.0), "c": np.full(4, 20.0)},
+        ("g", "v", 100): {"a": np.full(4, 40.0), "b": np.full(4, 10.0), "c": np.full(4, 20.0)},
+    }
+    assert [again(split, most, by_graph=True) for most in (1.5, 2.5)] == ["50%", "100%"]
+    assert again(split, 1.5, by_graph=False) == "100%"
+
+
+def test_the_interval_of_a_share_is_a_point_where_all_runs_are_alike_and_wide_where_they_are_not():
+    advised = recommend(aw.make_graph("star:9"), 10_000, "stochastic").learner
+    rng = np.random.default_rng(1)
+    alike = {("star:9", f"w{k}", 10_000): {advised: np.full(10, 5.0), "uniform": np.full(10, 9.0)} for k in range(9)}
+    assert intervals(alike, "stochastic") == ["100% [100%, 100%]"] * 2
+    wild = {place: {advised: rng.exponential(30.0, 10), "uniform": np.full(10, 20.0)} for place in alike}
+    low, high = (float(end) for end in intervals(wild, "stochastic")[0].partition("[")[2].strip("%]").split("%, "))
+    assert low + 20 < high
+
+
+def test_a_share_below_a_goal_is_not_rounded_to_it():
+    assert [per_cent(part) for part in (0.9, 161 / 179, 1.0, 0.998, 0.84)] == ["90%", "89.9%", "100%", "99.8%", "84%"]

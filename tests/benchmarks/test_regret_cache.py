@@ -135,6 +135,7 @@ def changed_by_an_edit(tmp_path, edited):
     ("edited", "expected"),
     [
         ("learners/tsallis_shannon.py", {"tsallis_shannon"}),
+        ("learners/tsallis_shannon_round.py", {"tsallis_shannon"}),
         ("ftrl/clock.py", {"tsallis_shannon"}),
         ("learners/ucb.py", {"ucb"}),
         ("worlds/losses.py", {"thompson_n", "ucb", "tsallis_shannon"}),

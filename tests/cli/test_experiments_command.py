@@ -132,7 +132,7 @@ def test_status_tells_how_far_it_is_and_what_failed(file, tmp_path, monkeypatch)
     assert lines[1].startswith("6 done, 6 failed, 0 to go; ")
     assert lines[2].startswith("failed 2 times: uniform in ")
     assert lines[2].endswith(": MemoryError: no room")
-    assert lines[-1] == f"to go on: allworlds resume {out}"
+    assert lines[-1] == f"to resume: allworlds resume {out}"
     (said,) = events(run("status", out, "--json"))
     assert (said["done"], len(said["failures"]), said["checksum"]) == (6, 6, None)
     assert run("resume", out).exit_code == 0
@@ -254,7 +254,7 @@ def test_a_run_that_may_not_write_large_files_stops_with_a_sentence_and_is_resum
     assert stopped.returncode == 1
     sentence = stopped.stderr.splitlines()[-1]
     assert sentence.startswith(f"error: cannot write to '{out}': ")
-    assert sentence.endswith(f"what is finished is kept, and 'allworlds resume {out}' goes on")
+    assert sentence.endswith(f"what is finished is kept, and 'allworlds resume {out}' resumes the run")
     assert "Traceback" not in stopped.stderr
     checksum = run_experiment(file, tmp_path / "peace").checksum
     assert events(run("resume", out, "--json"))[-1]["checksum"] == checksum

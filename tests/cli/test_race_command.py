@@ -39,7 +39,7 @@ TINY = [
     "2",
 ]
 GAPS = ("0.5", "0.4", "0.3", "0.2", "0.15", "0.1")
-LONG = ["--graph", "disjoint-cliques:2x3", "--learner", "ucb-n", "--horizon", "200000", "--seeds", "5", "--jobs", "1"]
+LONG = ["--graph", "disjoint-cliques:2x3", "--learner", "ucb-n", "--horizon", "1000000", "--seeds", "5", "--jobs", "1"]
 LONG += [word for gap in GAPS for word in ("--world", f"stochastic:gap={gap}")]
 LONG += ["--no-report", "--json"]
 CELLS = 5 * len(GAPS)
@@ -103,7 +103,7 @@ def test_a_killed_race_is_looked_at_resumed_verified_and_reported_like_any_exper
     assert run("status", str(tmp_path)).stdout.startswith("race: Who is good in every world?\n")
     early = run("report", str(tmp_path))
     assert early.exit_code == 2
-    assert f"cells finished; 'allworlds resume {tmp_path}' goes on" in early.stderr
+    assert f"cells finished; 'allworlds resume {tmp_path}' plays the others" in early.stderr
     assert run("resume", str(tmp_path), "--jobs", "2").stdout.startswith(f"{CELLS} of {CELLS} cells are finished in")
     verified = run("verify-results", str(tmp_path), "--replay", "3")
     assert verified.exit_code == 0, verified.output
@@ -127,7 +127,7 @@ def test_control_c_keeps_what_is_finished_says_what_to_type_and_exits_130(whole,
     assert code == 130
     assert 1 <= kept < CELLS
     assert f"interrupted: {kept} of {CELLS} cells are kept in '{tmp_path}'" in words
-    assert f"to go on, type: allworlds race {' '.join(LONG)} --out {tmp_path}" in words
+    assert f"to resume, type: allworlds race {' '.join(LONG)} --out {tmp_path}" in words
     assert "Traceback" not in words
     result = run("race", *LONG, "--out", str(tmp_path))
     assert without_timing(json.loads(result.stdout)) == without_timing(whole)

@@ -167,8 +167,9 @@ def check_equal_seeds_give_equal_traces(learner: Learner) -> None:
 
 def check_rounds_count_the_outcomes_learnt(learner: Learner) -> None:
     state = learner.init()
-    assert learner.round(state) == 1
-    assert learner.round(play(learner, 7, state=state)[0]) == 8
+    assert learner.round(state) == learner.draw(state, 0.3, 0.6).round == 1
+    state, _ = play(learner, 7, state=state)
+    assert learner.round(state) == learner.draw(state, 0.3, 0.6).round == 8
 
 
 def check_state_survives_saving(learner: Learner) -> None:

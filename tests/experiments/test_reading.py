@@ -7,6 +7,7 @@ import pytest
 
 from allworlds.experiments.reading import read_experiment, shipped
 from allworlds.foundation.errors import InvalidParameter
+from allworlds.workflows.comparison import EXPERIMENTS
 
 HEAD = 'name = "mine"\nquestion = "Is it read?"\n'
 GRID = """
@@ -17,17 +18,6 @@ learners = ["ucb-n"]
 horizons = [10]
 seeds = 2
 """
-COMPARISON = (
-    "all-worlds",
-    "alpha-vs-theta",
-    "directed",
-    "weakly-observable",
-    "corruption-slopes",
-    "changing-graphs",
-    "lock-ins",
-    "constants",
-    "hostile-worlds",
-)
 MOST_ROUNDS = {"hostile-worlds": 200e6}
 """Of a small version, where not 30 million: many seeds of fast learners, still minutes on two cores."""
 
@@ -175,7 +165,7 @@ def test_the_promised_experiments_are_shipped():
         "seldin-slivkins",
         "seldin-slivkins-full",
         "hard-gaps",
-        *COMPARISON,
+        *EXPERIMENTS,
     }
     assert promised <= set(shipped())
 
@@ -189,7 +179,7 @@ def test_the_example_of_the_documentation_is_an_experiment(tmp_path):
     assert experiment.n_rounds == 2 * 2 * 3 * 110_000 * 20 + 2 * 10_000
 
 
-@pytest.mark.parametrize("name", COMPARISON)
+@pytest.mark.parametrize("name", EXPERIMENTS)
 def test_the_comparison_has_a_small_version_of_each_experiment_with_every_graph_world_and_learner(name):
     full, small = read_experiment(name)[0], read_experiment(name, small=True)[0]
     assert small.n_rounds < MOST_ROUNDS.get(name, 30e6) < full.n_rounds

@@ -260,7 +260,7 @@ def test_a_disk_that_is_full_midway_stops_the_run_with_a_sentence_and_it_can_be_
     folder = tmp_path / "out"
     assert str(stopped.value) == (
         f"cannot write to '{folder}': No space left on device; what is finished is kept, and "
-        f"'allworlds resume {folder}' goes on"
+        f"'allworlds resume {folder}' resumes the run"
     )
     assert read_status(folder).waiting == 12
     assert run_experiment(file, folder).checksum == expected

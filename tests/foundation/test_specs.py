@@ -59,7 +59,7 @@ def test_each_form_is_read_as_documented(text, positional, options):
         ("bandit:n=", "has an empty argument"),
         ("bandit:=3", "has an empty argument"),
         ("bandit:n=1,2", "'2' after a key=value"),
-        ("bandit:n=1,n=2", "says n twice"),
+        ("bandit:n=1,n=2", "gives n twice; give it once"),
     ],
 )
 def test_a_spec_that_cannot_be_read_says_why(text, sentence):

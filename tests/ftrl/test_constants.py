@@ -132,7 +132,7 @@ def test_with_one_clique_the_practical_setting_is_exponential_weights_without_da
     assert constants.implicit_exploration == 0.0
     assert constants.alpha == (sharp_alpha(7, 0.25),)
     assert (constants.beta, constants.gamma, constants.power, constants.estimator) == (1.0, 0.0, 0.5, "baseline")
-    assert (constants.memory, constants.head_start, constants.baseline_share) == (20.0, 300.0, 1.0)
+    assert (constants.memory, constants.head_start, constants.baseline_share) == (20.0, 0.0, 1.0)
     assert (constants.barrier_slope, constants.deficit_limit, constants.deficit_root) == (0.0, math.inf, 0.0)
     for size in (1, 2):  # a single arm counts as two, so that there is a rate
         assert Constants.practical(clique_cover(graphs.full_information(size))).eta0 == pytest.approx(

@@ -11,7 +11,7 @@ from allworlds.covers import clique_cover
 from allworlds.ftrl import solve_ftrl
 from allworlds.ftrl.regret_bound import SPREAD
 from allworlds.graphs import disjoint_cliques
-from allworlds.learners import tsallis_shannon
+from allworlds.learners import tsallis_shannon_round
 
 COVERS = {
     "one clique": [5],
@@ -38,7 +38,7 @@ def test_every_round_is_the_exact_step_and_takes_few_passes(shape, name, monkeyp
     cover = clique_cover(disjoint_cliques(COVERS[shape]))
     learner = aw.TsallisShannon(cover, settings(cover, name))
     kernel = "solve_with_floor" if name == "floor" else "solve_lazily"
-    steps, solve = [], getattr(tsallis_shannon, kernel)
+    steps, solve = [], getattr(tsallis_shannon_round, kernel)
 
     def counting(*arguments):
         answer = solve(*arguments)
@@ -46,7 +46,7 @@ def test_every_round_is_the_exact_step_and_takes_few_passes(shape, name, monkeyp
         return answer
 
     if config.DISABLE_JIT:
-        monkeypatch.setattr(tsallis_shannon, kernel, counting)
+        monkeypatch.setattr(tsallis_shannon_round, kernel, counting)
     rng, state = np.random.default_rng(3), learner.init()
     for t in range(1, 26):
         constants = learner.constants_now(state)

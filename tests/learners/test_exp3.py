@@ -10,6 +10,7 @@ import pytest
 from allworlds import graphs
 from allworlds.kernels.random import uniform_pair
 from allworlds.learners import Exp3
+from estimates import mean_step
 
 
 def arm_at(p, uniform):
@@ -41,15 +42,8 @@ def test_estimates_are_right_on_average():
     n_arms = 4
     learner = Exp3(graphs.bandit(n_arms))
     start = learner.pack(learner.init()) | {"cumulative_losses": np.array([3.0, 0.0, 7.0, 1.0])}
-    p = learner.distribution(learner.unpack(start))
     losses = np.array([0.3, 0.9, 0.0, 1.0])
-    mean = np.zeros(n_arms)
-    for arm in range(n_arms):
-        state = learner.unpack(start)
-        ticket = learner.draw(state, p[:arm].sum() + p[arm] / 2, 0.0)
-        learner.update(state, ticket, losses[[ticket.arm]])
-        mean += p[arm] * (state.cumulative_losses - start["cumulative_losses"])
-    assert mean == pytest.approx(losses, rel=1e-12, abs=1e-12)
+    assert mean_step(learner, start, losses) == pytest.approx(losses, rel=1e-12, abs=1e-12)
 
 
 def test_a_late_outcome_is_divided_by_the_probability_at_its_draw():

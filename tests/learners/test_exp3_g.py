@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 
-import networkx
 import numpy as np
 import pytest
 from numba.core import config
@@ -18,26 +17,14 @@ from allworlds.kernels.random import uniform_pair
 from allworlds.learners.by_name import make_learner
 from allworlds.learners.exp3_g import Exp3G
 from allworlds.worlds import one_good_arm, stochastic, switching
+from estimates import GRAPHS, adjacency, mean_step
 
 N_ROUNDS = 100 if config.DISABLE_JIT else 600
-GRAPHS = {
-    "bandit": networkx.empty_graph(4),
-    "full information": networkx.complete_graph(5),
-    "cycle": networkx.cycle_graph(7),
-    "star": networkx.star_graph(5),
-    "two cliques": networkx.disjoint_union(networkx.complete_graph(4), networkx.complete_graph(2)),
-    "random": networkx.gnp_random_graph(12, 0.3, seed=4),
-}
 SHAPES = pytest.mark.parametrize("shape", list(GRAPHS))
 
 
 def cover_of(graph):
     return clique_cover(graphs.FeedbackGraph.from_networkx(graph))
-
-
-def adjacency(graph):
-    """(N, N) with loops, by networkx."""
-    return networkx.to_numpy_array(graph) + np.eye(len(graph))
 
 
 def run(learner, n_rounds=N_ROUNDS):
@@ -92,19 +79,9 @@ def test_only_the_number_of_cliques_counts_of_the_cover_and_may_be_replaced():
 @SHAPES
 def test_estimates_are_unbiased(shape):
     graph = GRAPHS[shape]
-    learner = Exp3G(cover_of(graph))
-    *_, _last = run(learner, 20)
-    state = learner.unpack({"cumulative_losses": np.linspace(0.0, 9.0, len(graph)), "clock": np.array([30.0])})
-    packed, p = learner.pack(state), learner.distribution(state)
+    packed = {"cumulative_losses": np.linspace(0.0, 9.0, len(graph)), "clock": np.array([30.0])}
     losses = np.random.default_rng(1).uniform(size=len(graph))
-    edges, mean = np.concatenate([[0.0], np.cumsum(p)]), np.zeros(len(graph))
-    for arm in range(len(graph)):
-        copy = learner.unpack(packed)
-        ticket = learner.draw(copy, (edges[arm] + edges[arm + 1]) / 2, 0.0)
-        assert ticket.arm == arm
-        learner.update(copy, ticket, losses[learner.observes(arm)])
-        mean += p[arm] * (copy.cumulative_losses - packed["cumulative_losses"])
-    assert np.allclose(mean, losses, rtol=1e-9)
+    assert np.allclose(mean_step(Exp3G(cover_of(graph)), packed, losses), losses, rtol=1e-9)
 
 
 def test_a_late_outcome_is_weighted_as_when_it_was_drawn():
@@ -209,16 +186,8 @@ def test_estimates_are_unbiased_where_arms_are_seen_one_way_or_not_by_themselves
     learner = learner_seeing(sight)
     n = learner.n_arms
     packed = {"cumulative_losses": np.linspace(0.0, 9.0, n), "clock": np.array([30.0])}
-    p = learner.distribution(learner.unpack(packed))
     losses = np.random.default_rng(1).uniform(size=n)
-    edges, mean = np.concatenate([[0.0], np.cumsum(p)]), np.zeros(n)
-    for arm in np.flatnonzero(p).tolist():
-        copy = learner.unpack(packed)
-        ticket = learner.draw(copy, (edges[arm] + edges[arm + 1]) / 2, 0.0)
-        assert ticket.arm == arm
-        learner.update(copy, ticket, losses[learner.observes(arm)])
-        mean += p[arm] * (copy.cumulative_losses - packed["cumulative_losses"])
-    assert np.allclose(mean, losses, rtol=1e-9)
+    assert np.allclose(mean_step(learner, packed, losses), losses, rtol=1e-9)
 
 
 @pytest.mark.parametrize("sight", list(LEVELS))

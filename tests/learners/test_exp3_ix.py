@@ -17,27 +17,15 @@ from allworlds.kernels.random import uniform_pair
 from allworlds.learners.by_name import make_learner
 from allworlds.learners.exp3_ix import Exp3IX
 from allworlds.worlds import one_good_arm
+from estimates import GRAPHS, adjacency, mean_step
 
 N_ROUNDS = 100 if config.DISABLE_JIT else 600
 KINDS = pytest.mark.parametrize("implicit", [True, False], ids=["ix", "set"])
-GRAPHS = {
-    "bandit": networkx.empty_graph(5),
-    "full information": networkx.complete_graph(6),
-    "cycle": networkx.cycle_graph(7),
-    "star": networkx.star_graph(5),
-    "two cliques": networkx.disjoint_union(networkx.complete_graph(4), networkx.complete_graph(2)),
-    "random": networkx.gnp_random_graph(12, 0.3, seed=4),
-}
 SHAPES = pytest.mark.parametrize("shape", list(GRAPHS))
 
 
 def learner_on(graph, implicit=True):
     return Exp3IX(graphs.FeedbackGraph.from_networkx(graph), implicit)
-
-
-def adjacency(graph):
-    """(N, N) with loops, by networkx."""
-    return networkx.to_numpy_array(graph) + np.eye(len(graph))
 
 
 def losses_of(t, n_arms):
@@ -105,17 +93,10 @@ def test_estimates_have_the_mean_they_should_have(shape, implicit):
     p = learner.distribution(state)
     packed = learner.pack(state)
     losses = np.random.default_rng(1).uniform(size=len(graph))
-    mean = np.zeros(len(graph))
-    edges = np.concatenate([[0.0], np.cumsum(p)])
-    for arm in range(len(graph)):
-        copy = learner.unpack(packed)
-        ticket = learner.draw(copy, (edges[arm] + edges[arm + 1]) / 2, 0.0)
-        assert ticket.arm == arm
-        learner.update(copy, ticket, losses[learner.observes(arm)])
-        mean += p[arm] * (copy.cumulative_losses - packed["cumulative_losses"])
     chance = adjacency(graph) @ p
     bonus = math.sqrt(math.log(len(graph)) / (len(graph) + packed["clock"][1])) if implicit else 0.0
-    assert np.allclose(mean, losses * chance / (chance + bonus), rtol=1e-9)
+    expected = losses * chance / (chance + bonus)
+    assert np.allclose(mean_step(learner, packed, losses), expected, rtol=1e-9)
 
 
 @SHAPES

@@ -9,7 +9,7 @@ import pytest
 
 import allworlds as aw
 from allworlds.ftrl.clock import ROUND, excess_of, new_clock, rates_of
-from allworlds.learners.tsallis_shannon import HALVINGS
+from allworlds.learners.tsallis_shannon_round import HALVINGS
 from contracts.learner_contract import CHECKS, COVERS
 
 HALF_LIFE = 12

@@ -64,13 +64,3 @@ def test_where_the_best_arm_changes_forgetting_pays():
 def test_a_discount_that_is_no_factor_is_refused(discount):
     with pytest.raises(InvalidParameter, match=r"discount is .*; expected a number above 0 and at most 1"):
         ThompsonDiscounted(graphs.bandit(2), discount)
-
-
-def test_rounds_count_the_outcomes_learnt_from_one():
-    learner = ThompsonDiscounted(graphs.bandit(3))
-    state = learner.init()
-    for t in range(1, 5):
-        assert (learner.round(state), float(state.clock[0])) == (t, float(t))
-        ticket = learner.draw(state, *uniform_pair(3, 9, t, 0))
-        assert ticket.round == t
-        learner.update(state, ticket, np.array([0.5]))

@@ -116,13 +116,3 @@ def test_the_probability_of_a_choice_is_not_known_and_said_so():
     learner, state = learner_and_state()
     assert not learner.exact_probability
     assert np.isnan(learner.draw(state, 0.2, 0.7).probability)
-
-
-def test_rounds_count_the_outcomes_learnt_from_one():
-    learner = ThompsonN(graphs.bandit(3))
-    state = learner.init()
-    for t in range(1, 5):
-        assert (learner.round(state), float(state.clock[0])) == (t, float(t))
-        ticket = learner.draw(state, *uniform_pair(3, 9, t, 0))
-        assert ticket.round == t
-        learner.update(state, ticket, np.array([0.5]))

@@ -18,7 +18,7 @@ from allworlds.ftrl import Constants
 from allworlds.kernels.random import uniform_pair
 from allworlds.learners import TsallisINF, TsallisShannon
 from allworlds.learners.tsallis_inf import tsallis_weights
-from allworlds.learners.tsallis_shannon import resolve
+from allworlds.learners.tsallis_shannon_round import resolve
 
 N_ROUNDS = 150 if config.DISABLE_JIT else 3000
 

@@ -16,7 +16,8 @@ from allworlds.ftrl import Constants, solve_ftrl
 from allworlds.ftrl.clock import BARRIER, MULTIPLIER
 from allworlds.kernels.random import uniform_pair
 from allworlds.learners import TsallisShannon
-from allworlds.learners.tsallis_shannon import constants_like, hold_back, resolve, write_distribution
+from allworlds.learners.tsallis_shannon import constants_like
+from allworlds.learners.tsallis_shannon_round import hold_back, resolve, write_distribution
 
 N_ROUNDS = 100 if config.DISABLE_JIT else 2000
 
@@ -117,6 +118,29 @@ def test_with_one_clique_it_is_exponential_weights_whatever_alpha_and_beta(estim
         assert ticket.clique_probability == 1.0
         learner.update(state, ticket, losses)
         total += losses
+
+
+@pytest.mark.parametrize("kind", ["random", "alternating", "late"])
+def test_with_one_clique_the_default_is_decreasing_hedge_and_keeps_its_bound_in_every_round(kind):
+    """``p_t`` is proportional to ``exp(-2 sqrt(log d / t) L)``, and its regret is at most ``sqrt(T log d)``."""
+    n_arms = 6
+    learner = TsallisShannon(clique_cover(graphs.full_information(n_arms)))
+    state = learner.init()
+    total, expected = np.zeros(n_arms), 0.0
+    for t in range(1, 801):
+        weights = np.exp(-2.0 * math.sqrt(math.log(n_arms) / t) * (total - total.min()))
+        distribution = learner.distribution(state)
+        assert distribution == pytest.approx(weights / weights.sum(), rel=1e-11)
+        if kind == "random":
+            losses = losses_of(t, n_arms)
+        elif kind == "alternating":  # what ruins follow the leader
+            losses = (np.arange(n_arms) == (t % 2)).astype(float) * (0.5 if t == 1 else 1.0)
+        else:
+            losses = (np.arange(n_arms) == (0 if t > 400 else 1)).astype(float)
+        expected += float(distribution @ losses)
+        learner.update(state, learner.draw(state, *uniform_pair(2, 9, t, 0)), losses)
+        total += losses
+        assert expected - total.min() <= math.sqrt(t * math.log(n_arms)) + 1e-9
 
 
 def test_a_constant_added_to_all_losses_of_a_round_changes_nothing_in_one_clique():

@@ -16,7 +16,6 @@ from allworlds.reporting.pictures import (
     COLOURS,
     _clique_colours,
     _links,
-    clique_masses,
     cover_picture,
     draw_islands,
     island_layout,
@@ -96,16 +95,3 @@ def test_labels_are_written_where_a_graph_has_them(labels):
     graph = aw.FeedbackGraph(2, [(0, 1)], labels=labels)
     ax = draw_islands(axes(), aw.clique_cover(graph))
     assert {text.get_text() for text in ax.texts} == set(labels)
-
-
-def test_masses_are_stacked_to_one_and_named_inside_their_own_area():
-    rounds = np.arange(1, 101)
-    first = np.linspace(0.9, 0.1, 100)
-    masses = np.stack([first, 1.0 - first], axis=1)
-    ax = clique_masses(axes(), rounds, masses, ["early", "late"])
-    tops = [area.get_paths()[0].vertices[:, 1].max() for area in ax.collections]
-    assert tops == pytest.approx([0.9, 1.0])
-    for text, clique in zip(ax.texts, (0, 1), strict=True):
-        round, height = text.get_position()
-        share = masses[int(round) - 1]
-        assert (height < share[0]) == (clique == 0)

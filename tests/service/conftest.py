@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from allworlds.service.journal import Journal
-from postgres_server import postgres
-from service_stores import KINDS, Store, make_store
+from allworlds.service.postgres import PostgresJournal
+from postgres_server import PostgresServer, postgres
+from service_stores import KINDS, Store, add_learner, make_store
 
 __all__ = ["postgres"]
 
@@ -26,3 +27,13 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
 def journal(store: Store) -> Journal:
     """An open journal of every kind."""
     return store.open()
+
+
+@pytest.fixture
+def url(postgres: PostgresServer) -> str:
+    """A new database in PostgreSQL with one learner."""
+    url = postgres.new_database()
+    journal = PostgresJournal(url)
+    add_learner(journal)
+    journal.close()
+    return url

@@ -11,7 +11,7 @@ from allworlds.service import live
 from allworlds.service.calls import Call
 from allworlds.service.engine import Engine
 from allworlds.service.journal import ServiceError
-from service_stores import PRICES, Store, ask, status
+from service_stores import PRICES, Store, ask, bytes_of, replay, status
 
 
 def outcome(answer: dict[str, Any], loss: float = 0.25) -> dict[str, float]:
@@ -121,6 +121,20 @@ def test_probabilities_are_those_of_the_draw(store: Store) -> None:
             vector = dict(zip("abcd", np.frombuffer(row.probabilities).tolist(), strict=True))
             assert vector[row.arm] == pytest.approx(row.probability, rel=1e-12)
             assert sum(vector.values()) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("up_to", [3, 4])
+def test_the_whole_vector_is_kept_up_to_a_number_of_arms_and_nothing_that_is_learnt_depends_on_it(
+    store: Store, up_to: int
+) -> None:
+    engine = store.start(probabilities_up_to=up_to)
+    ask(engine.create(PRICES))
+    for k in range(5):
+        answer = ask(engine.choose("prices", f"{k}"))
+        ask(engine.observe("prices", f"{k}", outcome(answer)))
+    assert [row.probabilities is None for row, _ in engine.stream("prices")] == [up_to == 3] * 5
+    assert bytes_of(replay(engine.journal, "prices")) == ask(engine.snapshot("prices"))
+    assert ask(engine.state("prices"))["round"] == 6
 
 
 def test_a_decision_is_made_among_the_available_arms(store: Store) -> None:

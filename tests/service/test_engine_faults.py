@@ -6,6 +6,7 @@ import contextlib
 import sqlite3
 import stat
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,71 @@ def test_an_engine_that_was_never_started_refuses_creations_when_it_stops() -> N
     engine.stop()
     with pytest.raises(Unavailable):
         ask(future)
+
+
+def test_a_batch_waits_a_little_for_those_who_came_last_time_and_a_client_that_is_alone_never_waits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    journal = MemoryJournal()
+    journal.waits = True
+    engine = Engine(journal)  # its thread does not run: the batches are gathered here
+
+    def gather(*now: str, later: str = "") -> tuple[list[str], float]:
+        for name in now:
+            engine._queue.put(Call("view", name))
+        if later:
+            threading.Timer(0.1, engine._queue.put, [Call("view", later)]).start()
+        begin = time.monotonic()
+        calls, _ = engine._gather(begin + 60.0)
+        return [call.name for call in calls], time.monotonic() - begin
+
+    monkeypatch.setattr(engine_module, "LINGER", 20.0)
+    calls, seconds = gather("a")
+    assert (calls, seconds < 10.0) == (["a"], True)
+    calls, seconds = gather("a", "b", "c")
+    assert (calls, seconds < 10.0) == (["a", "b", "c"], True)
+    calls, seconds = gather("a", "b", later="c")  # and goes on as soon as they are three again
+    assert (calls, 0.05 < seconds < 10.0) == (["a", "b", "c"], True)
+    monkeypatch.setattr(engine_module, "LINGER", 0.2)
+    for waits in (True, True, False):  # fewer and fewer are waited for
+        calls, seconds = gather("a")
+        assert (calls, seconds > 0.1) == (["a"], waits)
+    journal.waits = False  # nothing is gained where a batch costs nothing
+    engine._usual = 3
+    monkeypatch.setattr(engine_module, "LINGER", 20.0)
+    calls, seconds = gather("a")
+    assert (calls, seconds < 10.0) == (["a"], True)
+
+
+def test_learners_are_locked_in_one_order_so_that_processes_do_not_wait_for_each_other_in_a_circle(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    journal, names, locked = MemoryJournal(), [f"learner-{number}" for number in range(7)], []
+    with Engine(journal) as engine:
+        for name in names:
+            ask(engine.create(PRICES | {"name": name}))
+    journal.shared = True
+    lock = journal.lock
+    monkeypatch.setattr(journal, "lock", lambda name: locked.append(name) or lock(name))
+    Engine(journal)._run([Call("void", name, {"id": "none"}) for name in reversed(names)])
+    assert locked == names
+
+
+def test_each_receiver_of_a_batch_gets_its_own_answers_also_where_another_one_is_gone() -> None:
+    journal = MemoryJournal()
+    with Engine(journal) as engine:
+        ask(engine.create(PRICES))
+    engine, seen, done = Engine(journal), [], threading.Event()
+
+    def gone(calls: list[Call]) -> None:
+        raise ConnectionError
+
+    engine.submit([Call("choose", "prices", {"id": "a"})], gone)
+    engine.submit([Call("choose", "prices", {"id": "b"})], lambda calls: seen.append(calls))
+    engine.submit([Call("choose", "prices", {"id": "c"})], lambda calls: (seen.append(calls), done.set()))
+    with engine:  # all in the first batch
+        assert done.wait(60)
+        assert [[call.answer["id"] for call in calls] for calls in seen] == [["b"], ["c"]]
 
 
 def test_a_caller_who_left_does_not_keep_the_answers_of_others() -> None:

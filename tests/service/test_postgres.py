@@ -4,49 +4,24 @@
 
 from __future__ import annotations
 
-import contextlib
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from allworlds.service import postgres as module
-from allworlds.service.calls import Call
-from allworlds.service.journal import KEYS, DecisionRow, EventRow, KeyRow, LearnerRow, Outrun, Position, Unavailable
-from allworlds.service.postgres import PostgresJournal, UnsafeServer
+from allworlds.service import postgres_session as session
+from allworlds.service.journal import EventRow, Outrun, Position, Unavailable
+from allworlds.service.postgres import PostgresJournal
+from allworlds.service.postgres_session import UnsafeServer
 from cut_wire import wire
 from postgres_server import PostgresServer
-from service_stores import PRICES, Store, ask, bytes_of, replay, status
+from service_stores import NAME, PRICES, Store, ask, at_once, decision, outcome, status
 
 psycopg = pytest.importorskip("psycopg", reason="needs psycopg; try pip install 'allworlds[postgres]'")
-
-NAME = "prices"
-
-
-def decision(id: str, round: int = 1, arm: str = "a") -> DecisionRow:
-    return DecisionRow(NAME, id, "", 0, round, arm, "[]", 0.5, None, b"\0\1", None, 1.0, None)
-
-
-def outcome(seq: int, id: str) -> EventRow:
-    return EventRow(NAME, seq, "outcome", 2.0, id, b"\0" * 8, 0.25, None)
-
-
-def add_learner(journal: PostgresJournal) -> None:
-    with journal.transaction():
-        journal.add_learner(LearnerRow(NAME, "{}", "{}", b"s" * 32, 1.0))
-
-
-@pytest.fixture
-def url(postgres: PostgresServer) -> str:
-    """A new database with one learner."""
-    url = postgres.new_database()
-    journal = PostgresJournal(url)
-    add_learner(journal)
-    journal.close()
-    return url
 
 
 @pytest.fixture
@@ -56,25 +31,6 @@ def journals(url: str) -> Iterator[list[PostgresJournal]]:
     yield four
     for journal in four:
         journal.close()
-
-
-def at_once(*work: object) -> None:
-    """Run functions in threads of their own, and raise what they raise."""
-    problems: list[BaseException] = []
-
-    def run(function: object) -> None:
-        try:
-            function()  # type: ignore[operator]
-        except BaseException as problem:
-            problems.append(problem)
-
-    threads = [threading.Thread(target=run, args=(function,)) for function in work]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if problems:
-        raise problems[0]
 
 
 def test_positions_have_no_gap_and_a_follower_that_polls_misses_no_event(journals: list[PostgresJournal]) -> None:
@@ -122,16 +78,25 @@ def test_an_id_is_decided_once_and_the_loser_reads_the_winners_row(journals: lis
     assert {row.id: row.arm for row, _ in journals[0].stream(NAME)} == answers[0]
 
 
+@pytest.mark.parametrize("optimistic", [False, True])
 def test_batches_with_the_same_ids_in_other_orders_do_not_wait_for_each_other_in_a_circle(
-    journals: list[PostgresJournal],
+    url: str, optimistic: bool
 ) -> None:
-    blocker, one, other, watcher = journals
-    answers: list[dict[str, str]] = []
+    blocker, one, other, watcher = four = [PostgresJournal(url, wary=0.0) for _ in range(4)]
+    stored: list[dict[str, str]] = []
+    failures: list[BaseException] = []
 
     def choose(journal: PostgresJournal, ids: str, arm: str) -> None:
         with journal.transaction():
-            rows = journal.add_decisions([decision(id, arm=arm) for id in ids])
-        answers.append({row.id: row.arm for row in rows})
+            journal.position(NAME)
+        assert ready.wait(10)
+        try:
+            with journal.transaction(optimistic=optimistic):
+                journal.position(NAME)
+                rows = journal.add_decisions([decision(id, arm=arm) for id in ids])
+            stored.append({row.id: row.arm for row in rows})
+        except Outrun as error:  # its ids were taken
+            failures.append(error)
 
     def hold_the_middle() -> None:
         with blocker.transaction():
@@ -142,13 +107,14 @@ def test_batches_with_the_same_ids_in_other_orders_do_not_wait_for_each_other_in
                     return
                 time.sleep(0.005)
 
-    def late(*arguments: object) -> None:
-        assert ready.wait(10)
-        choose(*arguments)  # type: ignore[arg-type]
-
     ready = threading.Event()
-    at_once(hold_the_middle, lambda: late(one, "amz", "b"), lambda: late(other, "zma", "c"))
-    assert answers[0] == answers[1]
+    at_once(hold_the_middle, lambda: choose(one, "amz", "b"), lambda: choose(other, "zma", "c"))
+    if optimistic:
+        assert [type(failure.__cause__.__cause__) for failure in failures] == [psycopg.errors.DivisionByZero] * 2
+    else:
+        assert stored[0] == stored[1]
+    for journal in four:
+        journal.close()
 
 
 WAITING = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
@@ -181,11 +147,14 @@ def test_decisions_are_streamed_in_the_order_in_which_they_were_made(
     ]
 
 
-def test_the_database_itself_refuses_to_end_a_decision_twice(journals: list[PostgresJournal]) -> None:
+@pytest.mark.parametrize("pruned", [False, True])
+def test_the_database_itself_refuses_to_end_a_decision_twice(journals: list[PostgresJournal], pruned: bool) -> None:
     one, other, *_ = journals
     with one.transaction():
         one.add_decisions([decision("a")])
         one.add_events([outcome(one.advance(NAME, 1), "a")])
+        if pruned:
+            assert one.forget(NAME, 1) == 1
     for second in (outcome(2, "a"), outcome(2, "unknown")):
         with pytest.raises(Unavailable), other.transaction():
             assert other.advance(NAME, 1) == 2
@@ -238,7 +207,6 @@ def test_a_commit_whose_answer_is_lost_is_unknown_and_safe_to_repeat(
         line.cut = cut  # type: ignore[assignment]
         with pytest.raises(Unavailable), journal.transaction():
             journal.add_decisions([decision("a", arm="first")])
-        line.cut = None
         assert bool(journal.decisions(NAME, ["a"])) is written
         with journal.transaction():
             (row,) = journal.add_decisions([decision("a", arm="second")])
@@ -257,7 +225,7 @@ def test_a_swallowed_error_inside_a_transaction_is_not_taken_for_a_commit(journa
 
 
 def test_a_frozen_process_does_not_keep_the_learner_locked(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(module.SESSION, "idle_in_transaction_session_timeout", "300ms")
+    monkeypatch.setitem(session.SESSION, "idle_in_transaction_session_timeout", "300ms")
     frozen, other = PostgresJournal(url), PostgresJournal(url)
     with pytest.raises(Unavailable), frozen.transaction():
         first = frozen.advance(NAME, 1)
@@ -340,90 +308,6 @@ def test_a_password_is_never_in_a_message() -> None:
     assert "hush" not in str(problem.value)
 
 
-WRONG = {
-    "others wrote": lambda other: other.add_events([outcome(other.advance(NAME, 1), "theirs")]),
-    "archived": lambda other: other.archive(NAME, 3.0),
-    "the id is taken": lambda other: other.add_decisions([decision("mine", arm="b")]),
-    "nothing": lambda other: None,
-    "the clock jumped": lambda other: None,
-}
-
-
-@pytest.mark.parametrize("wrong", WRONG)
-def test_an_optimistic_transaction_that_took_the_wrong_for_granted_writes_nothing(url: str, wrong: str) -> None:
-    mine, other = PostgresJournal(url, wary=0.0), PostgresJournal(url)
-    with other.transaction():
-        other.add_decisions([decision("open"), decision("theirs")])
-    with mine.transaction():
-        mine.lock(NAME)
-    mine._ahead += 3600.0 * (wrong == "the clock jumped")
-    with other.transaction():
-        WRONG[wrong](other)
-    before = other.position(NAME)
-    good = wrong == "nothing"
-    with contextlib.nullcontext() if good else pytest.raises(Outrun), mine.transaction(optimistic=True):
-        mine.lock(NAME)
-        mine.add_decisions([decision("mine")])
-        first = mine.advance(NAME, 1)
-        mine.add_events([outcome(first, "open")])
-        mine.save_snapshot(NAME, first, b"state")
-    rows = other.decisions(NAME, ["open", "mine"])
-    assert rows["open"].status == ("observed" if good else "open")
-    assert ("mine" in rows) == (good or wrong == "the id is taken")
-    assert other.position(NAME) == before._replace(seq=before.seq + good)
-    assert other.snapshot(NAME) == ((1, b"state") if good else None)
-    with mine.transaction():  # step by step it goes on
-        assert mine.lock(NAME) == other.position(NAME)
-    mine.close()
-    other.close()
-
-
-def test_decisions_are_not_made_from_what_was_learnt_before_others_wrote(url: str) -> None:
-    mine, other = PostgresJournal(url, wary=0.0), PostgresJournal(url)
-    with mine.transaction():
-        mine.position(NAME)
-    with other.transaction():
-        other.add_decisions([decision("theirs")])
-        other.add_events([outcome(other.advance(NAME, 1), "theirs")])
-    with pytest.raises(Outrun), mine.transaction(optimistic=True):
-        assert mine.position(NAME).seq == 0
-        mine.add_decisions([decision("mine")])
-    assert mine.decisions(NAME, ["mine"]) == {}
-    mine.close()
-    other.close()
-
-
-def test_a_decision_that_another_process_ended_is_noticed_when_it_is_read(url: str) -> None:
-    mine, other = PostgresJournal(url, wary=0.0), PostgresJournal(url)
-    with mine.transaction():
-        mine.add_decisions([decision("open")])
-        mine.lock(NAME)
-    with other.transaction():
-        other.add_events([outcome(other.advance(NAME, 1), "open")])
-    with pytest.raises(Outrun), mine.transaction(optimistic=True):
-        mine.lock(NAME)
-        mine.decisions(NAME, ["open"])
-    mine.close()
-    other.close()
-
-
-def test_an_optimistic_transaction_after_a_crash_of_the_server_is_done_again(
-    postgres: PostgresServer, url: str
-) -> None:
-    mine = PostgresJournal(url, wary=0.0)
-    with mine.transaction():
-        mine.lock(NAME)
-    postgres.stop("immediate")
-    postgres.start()
-    with pytest.raises(Outrun), mine.transaction(optimistic=True):
-        mine.lock(NAME)
-        mine.add_decisions([decision("a")])
-    with mine.transaction():
-        mine.add_decisions([decision("a")])
-    assert mine.open_count(NAME) == 1
-    mine.close()
-
-
 @pytest.fixture
 def processes(postgres: PostgresServer) -> Iterator[Store]:
     """Several processes with an engine each."""
@@ -431,111 +315,6 @@ def processes(postgres: PostgresServer) -> Iterator[Store]:
     store = Store(lambda clock: PostgresJournal(url, clock=clock))
     yield store
     store.stop()
-
-
-def test_a_batch_of_decisions_and_outcomes_is_four_round_trips(
-    processes: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    first = processes.start()
-    ask(first.create(PRICES))
-    earlier = [ask(first.choose("prices", f"earlier {k}")) for k in range(5)]
-    journal, sent = processes.journals[0], []
-    send = journal._send
-    monkeypatch.setattr(journal, "_send", lambda statement, *more: sent.append(statement) or send(statement, *more))
-    calls = [Call("choose", "prices", {"id": str(k)}) for k in range(5)]
-    calls += [
-        Call("observe", "prices", {"id": answer["id"], "losses": dict.fromkeys(answer["observe"], 0.5)})
-        for answer in earlier
-    ]
-    first._run(calls)
-    assert [call.error for call in calls] == [None] * 10
-    assert [statement.split()[0] for statement in sent] == ["SELECT", "SELECT", "WITH", "COMMIT"]
-    replayed = replay(journal, "prices")
-    assert bytes_of(replayed) == ask(first.snapshot("prices"))
-    assert replayed.seq == 5
-
-
-def test_a_batch_of_a_process_that_is_alone_is_one_round_trip(
-    postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    url = postgres.new_database()
-    store = Store(lambda clock: PostgresJournal(url, clock=clock, wary=0.0))
-    engine = store.start()
-    ask(engine.create(PRICES))
-    answers = [ask(engine.choose("prices", f"earlier {k}")) for k in range(5)]
-    journal, sent = store.journals[0], []
-    send = journal._send
-    monkeypatch.setattr(journal, "_send", lambda statement, *more: sent.append(statement) or send(statement, *more))
-    calls = [Call("choose", "prices", {"id": str(k)}) for k in range(5)]
-    calls += [
-        Call("observe", "prices", {"id": answer["id"], "losses": dict.fromkeys(answer["observe"], 0.5)})
-        for answer in answers
-    ]
-    engine._run(calls)
-    assert [call.error for call in calls] == [None] * 10
-    assert [statement.split()[:2] for statement in sent] == [["WITH", "taken"]]
-    assert bytes_of(replay(journal, "prices")) == ask(engine.snapshot("prices"))
-    store.stop()
-
-
-@pytest.mark.parametrize("wary", [0.0, 0.02])
-def test_processes_that_outrun_each_other_lose_nothing_and_agree(postgres: PostgresServer, wary: float) -> None:
-    url = postgres.new_database()
-    store = Store(lambda clock: PostgresJournal(url, clock=clock, wary=wary))
-    engines = [store.start(snapshot_every=20) for _ in range(3)]
-    ask(engines[0].create(PRICES))
-
-    def work(who: int) -> None:
-        for k in range(40):
-            id = f"{k}" if k % 4 == 0 else f"{who}-{k}"  # every fourth is everybody's
-            mine, other = engines[who], engines[(who + k) % 3]
-            answer = ask(mine.choose("prices", id))
-            assert ask(other.choose("prices", id)) == answer
-            losses = dict.fromkeys(answer["observe"], 0.25 * (k % 4))
-            assert status(other.observe("prices", id, losses)) == 200
-            assert status(mine.observe("prices", id, losses)) == 200
-            assert status(mine.observe("prices", id, dict.fromkeys(losses, 0.875))) == 409
-
-    at_once(*(lambda who=who: work(who) for who in range(3)))
-    replayed = replay(store.journals[0], "prices")
-    assert replayed.seq == 10 + 3 * 30
-    for engine in engines:
-        ask(engine._ask("recount"))
-        assert ask(engine.snapshot("prices")) == bytes_of(replayed)
-    store.stop()
-
-
-def test_a_hint_comes_of_learners_arms_and_keys_also_after_its_connection_broke(url: str) -> None:
-    listener, other = PostgresJournal(url), PostgresJournal(url)
-    heard: list[str] = []
-    listener.listen(heard.append)
-
-    def hears(what: str, change: Callable[[], object]) -> bool:
-        wait_for(lambda: other._one("SELECT count(*) FROM pg_stat_activity WHERE query = 'LISTEN allworlds'")[0])
-        heard.clear()
-        with other.transaction():
-            change()
-        return wait_for(lambda: what in heard)
-
-    add = LearnerRow("new", "{}", "{}", b"s" * 32, 1.0)
-    assert hears("new", lambda: other.add_learner(add))
-    other._rows(
-        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query = 'LISTEN allworlds' "
-        "AND datname = current_database()"
-    )
-    assert wait_for(lambda: not other._one("SELECT count(*) FROM pg_stat_activity WHERE query = 'LISTEN allworlds'")[0])
-    assert hears(NAME, lambda: other.add_events([EventRow(NAME, other.advance(NAME, 1), "archive", 1.0)]))
-    assert hears(KEYS, lambda: other.add_key(KeyRow("k", b"h", "read", None, "", 1.0)))
-    assert hears(KEYS, lambda: other.revoke_key("k", 2.0))
-    listener.close()
-    other.close()
-
-
-def wait_for(true: Callable[[], object], seconds: float = 20.0) -> bool:
-    end = time.monotonic() + seconds
-    while not true() and time.monotonic() < end:
-        time.sleep(0.01)
-    return bool(true())
 
 
 def test_a_process_that_nobody_asks_follows_the_others(processes: Store) -> None:
@@ -562,3 +341,19 @@ def test_a_decision_that_another_process_ended_is_not_taken_for_open(processes: 
     assert status(first.observe("prices", "1", dict.fromkeys(losses, 0.25))) == 409
     assert status(first.void("prices", "1")) == 409
     assert ask(first.snapshot("prices")) == ask(second.snapshot("prices"))
+
+
+def test_a_decision_that_another_process_expired_meanwhile_is_not_expired_again(
+    processes: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = processes.start(), processes.start()
+    ask(first.create(PRICES | {"deadline": 10}))
+    ask(first.choose("prices", "1"))
+    ask(second.view("prices"))
+    processes.clock.now += 11
+    journal = processes.journals[1]
+    lock = journal.lock
+    monkeypatch.setattr(journal, "lock", lambda name: ask(first.expire()) and lock(name))
+    ask(second.expire())
+    assert ask(second.decision("prices", "1"))["status"] == "expired"
+    assert ask(second.view("prices"))["events"] == 1

@@ -1,5 +1,7 @@
 """The SQLite journal: its settings, its owner, where it may be, and what happens when the database fails."""
 
+# ruff: noqa: PT012 - a transaction is several statements, and its end raises
+
 from __future__ import annotations
 
 import sqlite3
@@ -12,12 +14,13 @@ from typing import Any
 import pytest
 
 from allworlds.foundation.errors import InvalidParameter
+from allworlds.service.calls import Call
 from allworlds.service.engine import Engine
-from allworlds.service.journal import DecisionRow, LearnerRow, ServiceError, Unavailable
+from allworlds.service.journal import Position, ServiceError, Unavailable
 from allworlds.service.memory import MemoryJournal
 from allworlds.service.sqlite import SQLiteJournal, connect
 from allworlds.service.sqlite_file import check_local
-from service_stores import PRICES, Clock, Store, ask, bytes_of, replay
+from service_stores import NAME, PRICES, Clock, Store, add_learner, ask, bytes_of, decision, outcome, replay
 
 
 def test_commits_are_synced_to_a_write_ahead_log(tmp_path: Path) -> None:
@@ -50,15 +53,27 @@ def test_a_second_process_stops_with_a_sentence_until_the_first_ends(tmp_path: P
 
 def test_an_id_twice_in_one_batch_is_one_decision_and_the_first_counts(tmp_path: Path) -> None:
     journal = SQLiteJournal(tmp_path / "a.db")
+    add_learner(journal)
     with journal.transaction():
-        journal.add_learner(LearnerRow("prices", "{}", "{}", b"s" * 32, 1.0))
-        rows = journal.add_decisions(
-            [
-                DecisionRow("prices", id, "", 0, round, "a", "[]", 0.5, None, None, None, 1.0, None)
-                for id, round in (("b", 1), ("a", 2), ("b", 3))
-            ]
-        )
+        rows = journal.add_decisions([decision("b", 1), decision("a", 2), decision("b", 3)])
     assert [(row.id, row.round) for row in rows] == [("b", 1), ("a", 2), ("b", 1)]
+    journal.close()
+
+
+@pytest.mark.parametrize("pruned", [False, True])
+def test_the_database_itself_refuses_to_end_a_decision_twice(tmp_path: Path, pruned: bool) -> None:
+    journal = SQLiteJournal(tmp_path / "a.db")
+    add_learner(journal)
+    with journal.transaction():
+        journal.add_decisions([decision("a")])
+        journal.add_events([outcome(journal.advance(NAME, 1), "a")])
+        if pruned:
+            assert journal.forget(NAME, 1) == 1
+    for second in (outcome(2, "a"), outcome(2, "unknown")):
+        with pytest.raises(Unavailable), journal.transaction():
+            assert journal.advance(NAME, 1) == 2
+            journal.add_events([second])
+    assert journal.position(NAME) == Position(1, 0, None)
     journal.close()
 
 
@@ -136,9 +151,13 @@ def test_after_a_failure_the_same_call_is_safe_and_nothing_is_lost_or_done_twice
     place: str, when: str, tmp_path: Path
 ) -> None:
     plan: list[tuple[str, str]] = []
-    store = Store(
-        lambda clock: SQLiteJournal(tmp_path / "a.db", lambda path: (Breaking(path, plan), sqlite3.Error), clock=clock)
-    )
+    made: list[Breaking] = []
+
+    def connection(path: str) -> tuple[Breaking, type[Exception]]:
+        made.append(Breaking(path, plan))
+        return made[-1], sqlite3.Error
+
+    store = Store(lambda clock: SQLiteJournal(tmp_path / "a.db", connection, clock=clock))
     engine = store.start()
     ask(engine.create(PRICES))
     failures = []
@@ -158,6 +177,7 @@ def test_after_a_failure_the_same_call_is_safe_and_nothing_is_lost_or_done_twice
         assert ask(engine.choose("prices", f"{k}")) == answer
     assert failures == ["the database failed: disk I/O error; try again with the same id"] * 3
     assert not plan
+    assert len(made) == 1 + 3  # what a connection holds after a failure is unknown
     assert ask(engine.view("prices"))["events"] == 6
     assert ask(engine.view("prices"))["open"] == 0
     live = ask(engine.snapshot("prices"))
@@ -184,6 +204,22 @@ def test_a_failure_of_one_batch_leaves_no_trace_in_memory(tmp_path: Path) -> Non
     with pytest.raises(Unavailable):
         ask(engine.add_arm("prices", "e", []))
     assert ask(engine.state("prices")) == before
+    store.stop()
+
+
+def test_nobody_is_told_what_was_true_only_in_a_batch_that_failed(tmp_path: Path) -> None:
+    plan: list[tuple[str, str]] = []
+    store = Store(
+        lambda clock: SQLiteJournal(tmp_path / "a.db", lambda path: (Breaking(path, plan), sqlite3.Error), clock=clock)
+    )
+    engine = store.start()
+    ask(engine.create(PRICES))
+    ask(engine.choose("prices", "one", available=["d"]))
+    calls = [Call("observe", "prices", {"id": "one", "losses": {"d": loss}}) for loss in (0.5, 0.25)]
+    plan.append(("COMMIT", "before"))
+    engine._run(calls)
+    assert [(call.answer, type(call.error)) for call in calls] == [(None, Unavailable)] * 2
+    assert ask(engine.decision("prices", "one"))["status"] == "open"
     store.stop()
 
 

@@ -11,7 +11,8 @@ import pytest
 from allworlds.foundation.errors import InvalidConstants, InvalidParameter
 from allworlds.ftrl.constants import Constants
 from allworlds.ftrl.sharp import rebound, sharp_alpha
-from allworlds.learners.tsallis_shannon import State, Ticket, TsallisShannon
+from allworlds.learners import TsallisShannon
+from allworlds.learners.tsallis_shannon_round import State, Ticket
 from allworlds.theory import practical_adversarial_bound, practical_corrupted_bound, practical_general_bound
 from allworlds.theory import practical_coefficients as number
 from allworlds.theory.bounds import unnoticed_chance

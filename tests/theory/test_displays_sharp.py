@@ -10,30 +10,9 @@ from allworlds.covers import CliqueCover
 from allworlds.foundation.errors import InvalidParameter
 from allworlds.ftrl.constants import Constants
 from allworlds.ftrl.sharp import sharp_alpha
-from allworlds.ftrl.solve import solve_ftrl
 from allworlds.theory import corrupted_play, decomposition, youngs_line
 from allworlds.theory.regulariser import sharp_comparator
-from theory.states import cover_of
-
-Run = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
-
-
-def played(cover: CliqueCover, constants: Constants, horizon: int, seed: int) -> Run:
-    """Algorithm 1 from its definition: estimates, steps, half steps and rates."""
-    rng = np.random.default_rng(seed)
-    losses = (rng.random((horizon, cover.n_arms)) < rng.random(cover.n_arms)).astype(float)
-    cumulative = np.zeros(cover.n_arms)
-    rates = 1.0 / np.sqrt(np.arange(1, horizon + 1))
-    rows = []
-    for loss, eta in zip(losses, rates, strict=True):
-        p = solve_ftrl(cover, cumulative, eta, constants).distribution
-        clique = cover.cliques[cover.owner[rng.choice(cover.n_arms, p=p / p.sum())]]
-        estimate = np.zeros(cover.n_arms)
-        estimate[clique] = loss[clique] / p[clique].sum()
-        cumulative = cumulative + estimate
-        rows.append((estimate, p, solve_ftrl(cover, cumulative, eta, constants).distribution))
-    estimates, p, half = (np.array(column) for column in zip(*rows, strict=True))
-    return estimates, p, half, rates
+from theory.states import cover_of, played
 
 
 def objective(p: np.ndarray, losses: np.ndarray, eta: float, cover: CliqueCover, constants: Constants) -> float:
@@ -52,7 +31,7 @@ def objective(p: np.ndarray, losses: np.ndarray, eta: float, cover: CliqueCover,
 def test_the_decomposition_holds_along_runs_against_every_arm(sizes: list[int]) -> None:
     cover, horizon = cover_of(sizes), 60
     for seed, constants in enumerate((Constants.sharp(cover), Constants.paper(cover, horizon))):
-        estimates, p, half, rates = played(cover, constants, horizon, seed)
+        p, half, estimates, _, rates = played(cover, constants, horizon, seed)
         for arm in range(cover.n_arms):
             u = sharp_comparator(cover, arm, horizon)
             assert decomposition(cover, constants, estimates, p, half, rates, u).holds
@@ -62,7 +41,7 @@ def test_the_decompositions_room_is_what_the_proof_gives_away() -> None:
     """Each half step beats the next step at its own objective, and the last one beats the comparator."""
     cover, horizon = cover_of([3, 2]), 12
     constants = Constants.sharp(cover)
-    estimates, p, half, rates = played(cover, constants, horizon, 5)
+    p, half, estimates, _, rates = played(cover, constants, horizon, 5)
     u = sharp_comparator(cover, 1, horizon)
     after = np.cumsum(estimates, axis=0)
     rivals = [*p[1:], u]
@@ -78,7 +57,7 @@ def test_the_decompositions_room_is_what_the_proof_gives_away() -> None:
 def test_the_decomposition_of_one_round_is_an_equality_against_its_own_half_step() -> None:
     cover = cover_of([2, 1])
     constants = Constants.sharp(cover)
-    estimates, p, half, rates = played(cover, constants, 1, 1)
+    p, half, estimates, _, rates = played(cover, constants, 1, 1)
     assert estimates.max() > 0.0
     check = decomposition(cover, constants, estimates, p, half, rates, half[0])
     assert check.left == pytest.approx(check.right, rel=1e-12)
@@ -88,7 +67,7 @@ def test_the_decomposition_of_one_round_is_an_equality_against_its_own_half_step
 def test_the_decomposition_notices_half_steps_that_do_not_minimise() -> None:
     cover = cover_of([2, 1])
     constants = Constants.sharp(cover)
-    estimates, p, half, rates = played(cover, constants, 1, 1)
+    p, half, estimates, _, rates = played(cover, constants, 1, 1)
     even = np.full((1, 3), 1.0 / 3.0)
     assert np.abs(even - half).max() > 0.01
     assert not decomposition(cover, constants, estimates, p, even, rates, half[0]).holds
@@ -152,7 +131,7 @@ def test_youngs_line_needs_a_positive_z_and_a_unique_best_arm() -> None:
 def test_both_sides_of_the_decomposition_are_sums_over_rounds() -> None:
     cover, horizon = cover_of([3, 2]), 6
     constants = Constants.sharp(cover)
-    estimates, p, half, rates = played(cover, constants, horizon, 7)
+    p, half, estimates, _, rates = played(cover, constants, horizon, 7)
     u = sharp_comparator(cover, 1, horizon)
     check = decomposition(cover, constants, estimates, p, half, rates, u)
     zero = np.zeros(cover.n_arms)

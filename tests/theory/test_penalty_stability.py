@@ -1,44 +1,15 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 import pytest
 
-from allworlds.covers import CliqueCover
 from allworlds.foundation.errors import InvalidParameter
 from allworlds.ftrl.constants import Constants
-from allworlds.ftrl.solve import solve_ftrl
 from allworlds.theory import Check, Round, lemma_3, lemma_4, lemma_5, theorem_3
 from allworlds.theory.regulariser import sharp_comparator, shrunk_comparator
-from theory.states import cover_of
-
-
-class Run(NamedTuple):
-    distributions: np.ndarray
-    half_steps: np.ndarray
-    estimates: np.ndarray
-    losses: np.ndarray
-    rates: np.ndarray
-
-
-def played(cover: CliqueCover, constants: Constants, horizon: int, seed: int) -> Run:
-    """Algorithm 1 from its definition, with stochastic losses and random draws."""
-    rng = np.random.default_rng(seed)
-    losses = (rng.random((horizon, cover.n_arms)) < rng.random(cover.n_arms)).astype(float)
-    cumulative = np.zeros(cover.n_arms)
-    rates = 1.0 / np.sqrt(np.arange(1, horizon + 1))
-    rows: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
-    for loss, eta in zip(losses, rates, strict=True):
-        p = solve_ftrl(cover, cumulative, eta, constants).distribution
-        clique = cover.cliques[cover.owner[rng.choice(cover.n_arms, p=p / p.sum())]]
-        estimate = np.zeros(cover.n_arms)
-        estimate[clique] = loss[clique] / p[clique].sum()
-        cumulative = cumulative + estimate
-        rows.append((p, solve_ftrl(cover, cumulative, eta, constants).distribution, estimate))
-    p, half, estimates = (np.array(column) for column in zip(*rows, strict=True))
-    return Run(p, half, estimates, losses, rates)
+from theory.states import cover_of, played
 
 
 def exponential_weights(gradients: np.ndarray, rates: np.ndarray, comparator: np.ndarray) -> Check:

@@ -82,7 +82,7 @@ def test_control_c_keeps_what_is_finished_says_what_to_type_and_exits_130(undist
     kept = read_status(out).done
     assert events[-1]["event"] == "interrupted"
     assert 0 < events[-1]["done"] == kept < events[-1]["total"]
-    assert said == f"interrupted: {kept} of {CELLS} cells are kept; to go on, type: allworlds resume {out}\n"
+    assert said == f"interrupted: {kept} of {CELLS} cells are kept; to resume, type: allworlds resume {out}\n"
     assert end_of(out)["checksum"] == checksum
 
 
@@ -130,7 +130,8 @@ def test_a_lost_scheduler_is_reported_with_the_way_to_resume_and_threads_go_on(u
     assert code == 1
     assert events[-1]["event"] == "stopped"
     assert said.startswith(f"error: the scheduler at {address} was lost")
-    assert said.endswith(f"what is finished is kept, and 'allworlds resume {out} --cluster {address}' goes on\n")
+    command = f"allworlds resume {out} --cluster {address}"
+    assert said.endswith(f"what is finished is kept, and '{command}' resumes the run\n")
     assert 0 < read_status(out).done < CELLS
     assert end_of(out)["checksum"] == checksum
 

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import copy
 import json
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import allworlds as aw
-from allworlds.experiments import parts, work
+from allworlds.analysis import comparison
+from allworlds.experiments import load, parts, work
 from allworlds.experiments.driver import Interrupted, Listener
 from allworlds.experiments.load import read_cells
+from allworlds.foundation import specs
 from allworlds.foundation.errors import AllWorldsError, CellsFailed
 from allworlds.learners.by_name import LEARNERS
+from allworlds.reporting import race_report
 from allworlds.workflows import experiments, race
 from allworlds.workflows.race import BEYOND_COVERS, Race, fitting_learners, full_race, report_race, run_race
 from allworlds.workflows.results import read_status, verify_results, write_report
@@ -64,6 +68,39 @@ def test_the_regrets_masses_and_bounds_are_those_of_play(small):
     assert row.worst == max(trace.final_regret for trace in traces)
     runs = next(one for one in result.summary.runs if (one.world, one.learner) == key)
     assert runs.clique_mass == pytest.approx(np.mean([trace.clique_mass for trace in traces], axis=0))
+
+
+def counting(monkeypatch, module, name, key):
+    """How often ``module.name`` is called, by ``key`` of its arguments."""
+    counts, original = Counter(), getattr(module, name)
+
+    def counted(*args, **options):
+        counts[key(*args, **options)] += 1
+        return original(*args, **options)
+
+    monkeypatch.setattr(module, name, counted)
+    return counts
+
+
+def test_cells_are_read_theory_lines_computed_figures_rendered_and_specs_parsed_once(tmp_path, monkeypatch):
+    matplotlib_figure = pytest.importorskip("matplotlib.figure")
+    parts_read = counting(monkeypatch, load, "read_part", lambda path: path.name)
+    lines = counting(monkeypatch, comparison, "theory_lines", lambda played_on, world, *_: world.name)
+    drawn = counting(monkeypatch, race_report, "regret_figure", lambda summary, world: world)
+    saved = counting(
+        monkeypatch, matplotlib_figure.Figure, "savefig", lambda figure, *_, **options: (figure, options["format"])
+    )
+    specs._parsed.cache_clear()
+    summary = run_race(**SMALL, out=tmp_path, jobs=1).summary
+    kept = {path.name for path in (tmp_path / "parts").iterdir()}
+    assert parts_read == dict.fromkeys(kept, 1)
+    assert len(lines) == len(summary.worlds) == 2
+    assert set(lines.values()) == {1}
+    assert drawn == dict.fromkeys(SMALL["worlds"], 1)
+    assert len(saved) == 2 * len(list((tmp_path / "figures").glob("*.svg")))  # as SVG and as PDF
+    assert set(saved.values()) == {1}
+    parsed = specs._parsed.cache_info()
+    assert parsed.misses == parsed.currsize >= len({SMALL["graph"], *SMALL["worlds"], *SMALL["learners"]})
 
 
 def test_learners_without_cliques_have_no_masses_and_the_checksum_covers_those_that_are(small, monkeypatch):

@@ -145,6 +145,13 @@ def test_each_graph_counts_the_same_however_many_worlds_it_was_measured_in():
     assert (second.mean, second.worst) == (pytest.approx(8.0**0.5), 8.0)
 
 
+def test_with_full_information_another_learner_than_the_default_is_advised():
+    graph = aw.make_graph("full-information:12")
+    for regime in (None, "stochastic", "corrupted", "adversarial"):
+        assert recommend(graph, None, regime).learner != "tsallis-shannon"
+    assert LEARNERS[recommend(graph, None, "stochastic").learner].world == "stochastic"
+
+
 def test_a_learner_without_a_bound_is_advised_with_a_word_on_it_and_one_that_has_a_bound_is_named():
     advice = recommend(aw.make_graph("mycielski-complement:6"))
     assert (advice.learner, has_bound(advice.learner, None)) == ("tsallis-shannon-all", False)

@@ -117,6 +117,15 @@ def test_hostile_worlds_can_be_made_by_name(kind, arguments, direct):
     np.testing.assert_array_equal(bare(world, 1).losses, bare(direct, 1).losses)
 
 
+def test_an_error_inside_a_world_is_not_taken_for_a_wrong_argument(monkeypatch):
+    def broken(n_arms):
+        return len(n_arms)  # a bug: a number has no length
+
+    monkeypatch.setitem(adversarial.__globals__, "switching", broken)
+    with pytest.raises(TypeError, match="has no len"):
+        adversarial("switching", 3)
+
+
 @pytest.mark.parametrize(
     ("call", "words"),
     [

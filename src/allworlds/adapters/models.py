@@ -1,4 +1,4 @@
-"""Families of models, each trained and asked in one way, whatever package its models are from.
+"""Families of models: one way to train a model and to ask it, for every package that models come from.
 
 A model is river's (``learn_one``, ``predict_one``) or scikit-learn's (``partial_fit``, ``predict``). A family is a list
 of models, or one object that shares the work of several, such as nearest neighbours for many k: it has

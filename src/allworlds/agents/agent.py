@@ -11,7 +11,6 @@ for bit.
 
 from __future__ import annotations
 
-import copy
 import math
 import threading
 from collections.abc import Iterable, Mapping
@@ -24,7 +23,6 @@ from numpy.typing import NDArray
 
 from allworlds.agents.arms import (
     Carried,
-    as_carried,
     carry,
     check_movable,
     cover_with_arm,
@@ -41,20 +39,18 @@ from allworlds.agents.drawing import as_mask, as_shares, check_redrawn, restrict
 from allworlds.agents.files import as_path, read_file, write_file
 from allworlds.agents.kernels import bind, bind_distribution, scale_losses
 from allworlds.agents.log import DecisionLog, LogTarget, open_log
+from allworlds.agents.memory import agent_from_memory, learner_from_data, memory_of, rule_to_data
 from allworlds.agents.reports import Decision, Losses, ValueRange, reported_values
 from allworlds.agents.summary import AgentReport, make_report
 from allworlds.agents.tally import Tally
 from allworlds.covers import CliqueCover
-from allworlds.covers.cover import cover_from_data, cover_to_data
-from allworlds.foundation.checks import is_whole, whole
+from allworlds.foundation.checks import is_whole
 from allworlds.foundation.errors import AllWorldsError, InvalidParameter, InvalidState, UnknownDecision
 from allworlds.graphs import FeedbackGraph
-from allworlds.graphs.files import graph_from_data, graph_to_data
 from allworlds.graphs.inputs import Label
 from allworlds.kernels.random import STREAM_AGENT, as_seed, uniform_pair
 from allworlds.learners import Learner, TsallisShannon
 from allworlds.learners.base import CliqueLearner
-from allworlds.learners.by_name import BY_NAME
 from allworlds.learners.sampling import pick
 
 
@@ -405,7 +401,7 @@ class Agent:
         with self._lock:
             if self._log is not None:
                 self._log.try_to_flush()
-            write_file(as_path(path), rule | self._memory())
+            write_file(as_path(path), rule | memory_of(self))
 
     @classmethod
     def load(cls, path: str | Path, *, log: LogTarget | None = None) -> Agent:
@@ -415,58 +411,14 @@ class Agent:
         """
         data = read_file(as_path(path))
         try:
-            return cls._from_memory(learner_from_data(data), data, log)
+            return agent_from_memory(cls, learner_from_data(data), data, log)
         except (AllWorldsError, ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
             raise InvalidState(f"cannot restore the agent in {path}: {error}") from None
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickled and copied with its learner and its memory, but without the lock and the log."""
         with self._lock:
-            return type(self)._from_memory, (self._learner, self._memory())
-
-    def _memory(self) -> dict[str, Any]:
-        """All but the learner, as plain data and arrays."""
-        allowed = self._allowed
-        return {
-            "state": self._learner.pack(self._state),
-            "seed": self._seed,
-            "next_id": self._next_id,
-            "reward": allowed.reward,
-            "low": allowed.low,
-            "high": allowed.high,
-            "pending": [[id, [_plain(value) for value in t]] for id, (_, t) in self._pending.items()],
-            "carried": [id for id, (_, t) in self._pending.items() if isinstance(t, Carried)],
-            "tally": self._tally.pack(),
-            "history": copy.deepcopy(self._history),
-            "masks": {str(id): list(d.available) for id, (d, _) in self._pending.items() if d.available is not None},
-            "minimum_share": [[arm, share] for arm, share in self._shares.items()],
-            "without_bound": self._without_bound,
-        }
-
-    @classmethod
-    def _from_memory(cls, learner: Learner, data: dict[str, Any], log: LogTarget | None = None) -> Agent:
-        """The inverse of :meth:`_memory`; a file may be from before masks and shares."""
-        allowed = {"reward": data["reward"], "low": data["low"], "high": data["high"]}
-        agent = cls(learner, data["seed"], **allowed, minimum_share=dict(data.get("minimum_share", [])), log=log)
-        agent._start(learner.unpack({name: np.asarray(array) for name, array in data["state"].items()}))
-        agent._next_id = whole("next_id", data["next_id"], error=InvalidState)
-        agent._without_bound = data.get("without_bound", agent._without_bound)
-        agent._tally = Tally.unpack(data.get("tally"), learner.n_arms)
-        agent._history = [dict(event) for event in data.get("history", [])]
-        masks, carried = data.get("masks", {}), set(data.get("carried", []))
-        for id, fields in data["pending"]:
-            ticket = as_carried(fields) if id in carried else learner.ticket(fields)
-            if not 1 <= whole("a decision's id", id, error=InvalidState) < agent._next_id:
-                raise InvalidState(f"decision {id} is pending, but the next id is {agent._next_id}")
-            if id in carried:
-                mask = tuple(masks[str(id)]) if str(id) in masks else None
-                arm, likely, round, observes = ticket[:4]
-                decision = Decision(id, arm, likely, round, observes, dict(ticket.details), mask)
-            else:
-                seen = as_mask(masks[str(id)], agent._graph) if str(id) in masks else None
-                decision = agent._as_decision(id, ticket, seen)
-            agent._pending[id] = (decision, ticket)
-        return agent
+            return agent_from_memory, (type(self), self._learner, memory_of(self))
 
     def _as_decision(self, number: int, ticket: Any, mask: NDArray[np.int64] | None = None) -> Decision:
         """The ticket as the user sees it: labels for arms, where there are any."""
@@ -505,31 +457,3 @@ class Agent:
         if isinstance(decision, Decision) and not decision.is_same(waiting[0]):
             raise UnknownDecision(f"decision {number} is of another agent; report it there")
         return waiting
-
-
-def _plain(value: Any) -> Any:
-    """A ticket's field for a file: JSON has no NaN, which stands for a probability that is not known."""
-    return None if isinstance(value, float) and math.isnan(value) else value
-
-
-def rule_to_data(learner: Learner) -> dict[str, Any]:
-    """A learner with its graph or cover as plain data; raise InvalidParameter if its class is not in ``BY_NAME``."""
-    if BY_NAME.get(learner.name) is not type(learner):
-        raise InvalidParameter(
-            f"learner is a {type(learner).__name__}; expected a class in allworlds.learners.by_name.BY_NAME, from "
-            "which Agent.load takes it; add it there under its name, or pickle the agent"
-        )
-    rule: dict[str, Any] = {"learner": learner.name, "settings": learner.settings()}
-    if isinstance(learner, CliqueLearner):
-        return rule | {"cover": cover_to_data(learner.cover)}
-    return rule | {"graph": graph_to_data(graph_of(learner))}
-
-
-def learner_from_data(data: dict[str, Any]) -> Learner:
-    """The inverse of :func:`rule_to_data`."""
-    kind = BY_NAME.get(data["learner"])
-    if kind is None:
-        raise InvalidState(f"the learner is {data['learner']!r}; expected one of {sorted(BY_NAME)}")
-    graph = cover_from_data(data["cover"]) if "cover" in data else graph_from_data(data["graph"])
-    learner: Learner = kind.from_settings(graph, data["settings"])
-    return learner

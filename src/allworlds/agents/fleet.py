@@ -14,9 +14,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from allworlds.agents.agent import Agent, learner_from_data, rule_to_data
+from allworlds.agents.agent import Agent
 from allworlds.agents.files import as_path, read_file, write_file
 from allworlds.agents.log import DecisionLog, LogRow
+from allworlds.agents.memory import agent_from_memory, learner_from_data, memory_of, rule_to_data
 from allworlds.agents.reports import Decision, Losses
 from allworlds.covers import CliqueCover
 from allworlds.foundation.checks import shorten
@@ -131,7 +132,7 @@ class Fleet:
             agents = []
             for segment, agent in self._agents.items():
                 own = {} if agent.learner is self._learner else {"rule": rule_to_data(agent.learner)}
-                agents.append([segment, agent._memory() | own])
+                agents.append([segment, memory_of(agent) | own])
             options = {
                 name: list(map(list, v.items())) if isinstance(v, Mapping) else v for name, v in self._options.items()
             }
@@ -147,7 +148,7 @@ class Fleet:
             fleet = cls(learner_from_data(data["rule"]), data["seed"], log=log, **options)
             for segment, memory in data["agents"]:
                 learner = learner_from_data(memory["rule"]) if "rule" in memory else fleet._learner
-                fleet._agents[segment] = Agent._from_memory(learner, memory, fleet._log_of(segment))
+                fleet._agents[segment] = agent_from_memory(Agent, learner, memory, fleet._log_of(segment))
             return fleet
         except (AllWorldsError, ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
             raise InvalidState(f"cannot restore the fleet in {path}: {error}") from None

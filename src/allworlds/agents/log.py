@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 from allworlds.agents.log_files import LogFile, as_dictionaries, log_file
 from allworlds.agents.log_rows import OBSERVED, OPEN, VOID, Block, Era, older_columns, row_of_event
 from allworlds.agents.reports import Decision, ValueRange
-from allworlds.foundation.errors import AllWorldsError, InvalidParameter
+from allworlds.foundation.errors import InvalidParameter
 from allworlds.learners import Learner
 
 LogRow = Mapping[str, Any]
@@ -90,15 +90,16 @@ class DecisionLog:
         self._written = time.monotonic()
         self._lock = threading.RLock()
         self._writer: ThreadPoolExecutor | None = None
-        self._writing: Future[None] | None = None
-        """The writing of ``_blocks[0]`` by the other thread."""
+        self._writing: tuple[Future[None], Block] | None = None
+        """What the other thread writes; the block stands in ``_blocks`` until it is known to be written."""
         self._spare: Block | None = None
         """An empty block with room."""
         _OPEN_LOGS.add(self)
 
     def __del__(self) -> None:
-        with contextlib.suppress(Exception):  # the program may be ending; there is nobody to tell
-            self.flush()
+        with contextlib.suppress(Exception):  # the program may be ending
+            if not sys.is_finalizing():  # else it was done at exit
+                self._try(self.flush, "are lost")
 
     @property
     def in_use(self) -> bool:
@@ -168,11 +169,10 @@ class DecisionLog:
         full = len(self._block) >= self._block_rows
         if full and self._call is None and not self._block.older:
             self._try(self._hand_over)
-            self._next_block(self._block.era)
         elif full or self._call is not None or time.monotonic() - self._written >= self.flush_seconds:
             self.try_to_flush()
-            if full and len(self._block):  # it could not be written
-                self._next_block(self._block.era)
+        if full and len(self._block):  # it could not be written
+            self._next_block(self._block.era)
 
     def _hand_over(self) -> None:
         """Let the other thread write all that waits, when it has written what it was given before."""
@@ -184,26 +184,31 @@ class DecisionLog:
             self._writer = ThreadPoolExecutor(1, thread_name_prefix="allworlds-log")
         self._written = time.monotonic()
         assert self._file is not None
-        write = self._file.prepare(self._block.columns(self.most_arms), self._block.era.header)
+        block = self._block
+        write = self._file.prepare(block.columns(self.most_arms), block.era.header)
+        self._next_block(block.era)  # first: an interrupt must not leave one that is written and still grows
         try:
-            self._writing = self._writer.submit(write)
+            self._writing = self._writer.submit(write), block
         except RuntimeError:  # no thread to be had, as when the program is ending: the next writing has it
             self._writer = None
 
     def _finish_writing(self) -> None:
         """Wait for the other thread; raise what it could not do."""
         if self._writing is not None:
-            wait([self._writing])  # an interrupt here changes nothing
-            writing, self._writing = self._writing, None
-            writing.result()
-            self._spare = self._blocks.pop(0)
-            self._spare.clear_rows()
+            future, block = self._writing
+            wait([future])  # an interrupt here changes nothing, and one below costs no row
+            if future.exception() is None and self._blocks[:1] == [block]:
+                del self._blocks[0]
+            self._writing = None
+            future.result()
+            block.clear_rows()
+            self._spare = block
 
     def try_to_flush(self) -> None:
         """Write all rows that wait in memory, or warn that it cannot be done; they wait on then."""
         self._try(self.flush)
 
-    def _try(self, write: Callable[[], None]) -> None:
+    def _try(self, write: Callable[[], None], fate: str = "wait in memory") -> None:
         try:
             write()
         except Exception as error:  # whatever a user's function raises, too
@@ -211,7 +216,7 @@ class DecisionLog:
             while self._n_waiting() > MOST_WAITING:
                 dropped += len(self._blocks.pop(0))
             lost = f"; the oldest {dropped:,} were dropped" if dropped else ""
-            _warn(f"the log cannot be written: {error}; {self._n_waiting():,} rows wait in memory{lost}")
+            _warn(f"the log cannot be written: {error}; {self._n_waiting():,} rows {fate}{lost}")
 
     def flush(self) -> None:
         """Write all rows that wait in memory; after this they survive a kill."""
@@ -250,7 +255,7 @@ def _append(file: LogFile | None, block: Block, most_arms: int) -> None:
 def _warn(sentence: str) -> None:
     """At the line that asked the agent."""
     frame, level = sys._getframe(), 1
-    while frame.f_back is not None and frame.f_globals["__name__"].startswith(__package__):
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(__package__):
         frame, level = frame.f_back, level + 1
     warnings.warn(sentence, RuntimeWarning, stacklevel=level)
 
@@ -276,8 +281,7 @@ _OPEN_LOGS: weakref.WeakSet[DecisionLog] = weakref.WeakSet()
 def _write_rest() -> None:
     """Write what waits when the program ends."""
     for log in list(_OPEN_LOGS):
-        with contextlib.suppress(AllWorldsError):
-            log.flush()
+        log._try(log.flush, "are lost")
 
 
 def _leave_to_parent() -> None:

@@ -206,12 +206,13 @@ class PartFolder:
         return lambda: self._append(table)
 
     def _append(self, table: Any) -> None:
-        """Write one part, then join parts if there are many."""
+        """Write one part; then join parts if there are many, and if that fails leave it to the next."""
         with disk_errors(f"write to {self.path}"):
             self.path.mkdir(exist_ok=True)
             self._parts = parts_in(self.path)  # another agent may have written here since
             first = self._parts[-1][1] + 1 if self._parts else 1
             self._parts.append(self._write(first, first + table.num_rows - 1, table))
+        with contextlib.suppress(Exception):  # the rows are written, and must not be written again
             self._join()
 
     def _write(self, first: int, last: int, table: Any) -> tuple[int, int]:
@@ -219,7 +220,13 @@ class PartFolder:
         sink = pa.BufferOutputStream()
         words = [name for name, kind in COLUMNS.items() if kind == "word"]
         parquet.write_table(table, sink, compression="none", use_dictionary=words, write_statistics=False)
-        write_atomic(self.path / part_name(first, last), sink.getvalue())
+        path = self.path / part_name(first, last)
+        try:
+            write_atomic(path, sink.getvalue())
+        except BaseException:  # not synced, perhaps: the rows wait on and are written again
+            with contextlib.suppress(OSError):
+                path.unlink()
+            raise
         return first, last
 
     def _join(self) -> None:
@@ -374,10 +381,17 @@ def _parsed_lines(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def fold(rows: Any, headers: list[dict[str, Any]]) -> Any:
-    """One row a decision: an outcome that came later is joined to the last decision of its id."""
+    """One row a decision: an outcome that came later is joined to the last decision of its id.
+
+    A decision that an interrupted writer wrote again, with the same time, counts as an outcome, if it has one.
+    """
     import pandas
 
     late = (rows["kind"] == "outcome").to_numpy()
+    again = ~late & rows[["decision_id", "timestamp"]].duplicated().to_numpy()
+    if again.any():
+        kept = ~again | (rows["status"] != "open").to_numpy()
+        rows, late = rows[kept], (late | again)[kept]
     table = rows[~late].drop(columns="kind").reset_index(drop=True)
     if late.any():
         place: dict[int, int] = {}

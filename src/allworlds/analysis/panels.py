@@ -59,7 +59,7 @@ class Point:
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """What one learner (or whatever makes a line) did."""
+    """What one learner did, or whatever else makes a line."""
 
     name: str
     points: tuple[Point, ...]

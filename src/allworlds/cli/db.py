@@ -12,7 +12,7 @@ from allworlds.cli.terminal import AsJson, print_json
 
 
 def verify(database: Database = DATABASE, as_json: AsJson = False) -> None:
-    """Replay the journal and compare; the exit code is 1 if something is wrong. A service may go on meanwhile."""
+    """Replay the journal and compare; the exit code is 1 if something is wrong. A service may keep running."""
     from contextlib import closing
 
     from allworlds.foundation.errors import counted
@@ -45,7 +45,7 @@ def backup(
 ) -> None:
     """Copy everything into a new file or an empty database; the other way round restores it.
 
-    The copy is of one moment, and a service may go on meanwhile. It holds the secrets of the learners: keep it private.
+    The copy is consistent, and a service may keep running. It holds the secrets of the learners: keep it private.
     """
     from allworlds.foundation.errors import counted
     from allworlds.service.backup import back_up

@@ -149,7 +149,7 @@ def observe(
 
 
 def void(name: Name, id: Id, server: Server = None, retry_for: RetryFor = 5.0, as_json: AsJson = False) -> None:
-    """Take a decision back that nobody saw."""
+    """Withdraw a decision that nobody saw."""
     with _client(server, retry_for) as client:
         client.void(id, learner=name)
     _done({"id": id, "status": "voided"}, as_json)
@@ -268,12 +268,13 @@ def _refuse(text: str) -> tuple[str, float]:
 
 
 def _read_json(file: Path) -> dict[str, Any]:
+    from allworlds.client.requests import LearnerSettings
+
     try:
         data = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise InvalidParameter(f"cannot read {file}: {error}; expected a JSON file") from None
-    known = {"name", "arms", "graph", "cover", "learner", "constants", "reward", "low", "high"}
-    known |= {"horizon", "minimum_share", "deadline", "on_timeout"}
+    known = {"name", *LearnerSettings.__annotations__}
     if not isinstance(data, dict) or set(data) - known:
         raise InvalidParameter(f"{file} is not a request; expected an object with {', '.join(sorted(known))}")
     return data

@@ -88,7 +88,7 @@ def resume(
     extend: Extend = False,
     as_json: Events = False,
 ) -> None:
-    """Go on with an experiment or a race that was stopped, on threads or on a cluster; failed cells are tried again."""
+    """Resume an experiment or a race that was stopped, on threads or on a cluster; failed cells are tried again."""
     from allworlds.workflows.experiments import resume_experiment
 
     _go(
@@ -135,7 +135,7 @@ def verify_results(
     everything: Annotated[bool, typer.Option("--all", help="Play every cell again.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Compute all checksums anew from the rows, and play some cells again: are the bits the same?
+    """Recompute all checksums from the rows, and play some cells again: are the bits the same?
 
     The exit code is 1 if something is damaged, missing or different.
     """
@@ -181,7 +181,7 @@ def _go(start: Callable[[Listener], RunSummary], *, as_json: bool) -> None:
             summary = start(listener)
     except Interrupted as interruption:
         said = f"interrupted: {interruption.done} of {interruption.total} cells are kept; "
-        said += f"to go on, type: {shlex.join(['allworlds', 'resume', str(interruption.folder)])}"
+        said += f"to resume, type: {shlex.join(['allworlds', 'resume', str(interruption.folder)])}"
         if as_json:
             emit("interrupted", sentence=said, done=interruption.done, total=interruption.total)
         stop(said, 130)
@@ -272,4 +272,4 @@ def _print_status(found: Status) -> None:
     if found.checksum is not None:
         typer.echo(f"checksum of the results: {found.checksum}")
     else:
-        typer.echo(f"to go on: allworlds resume {found.folder}")
+        typer.echo(f"to resume: allworlds resume {found.folder}")

@@ -64,7 +64,7 @@ def race(
     tsallis-shannon-sharp:kappa=0.25; file:PATH reads a graph from a file. allworlds graphs, allworlds worlds and
     allworlds learners list the names.
 
-    An interrupted race goes on where it stopped when it is started again with the same options; allworlds status DIR
+    An interrupted race resumes where it stopped when it is started again with the same options; allworlds status DIR
     says how far it is, allworlds resume DIR finishes it with other threads or on a cluster.
     """
     from allworlds.experiments.driver import Interrupted
@@ -82,7 +82,7 @@ def race(
             result = run_race(**chosen, first_seed=first_seed, **how, listener=listener)
     except Interrupted as interruption:
         kept = f"interrupted: {interruption.done} of {interruption.total} cells are kept in '{out}'"
-        stop(f"{kept}; to go on, type: {shlex.join(['allworlds', *sys.argv[1:]])}", 130)
+        stop(f"{kept}; to resume, type: {shlex.join(['allworlds', *sys.argv[1:]])}", 130)
     except (CellsFailed, RunStopped) as error:
         stop(f"error: {error}", 1)
     if as_json:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -69,28 +70,22 @@ def make(
     from allworlds.service.keys import SCOPES, make_key
 
     wanted = SCOPES if scopes == "all" else tuple(scope.strip() for scope in scopes.split(","))
-    journal = _open(database, new)
-    try:
+    with closing(_open(database, new)) as journal:
         row, text = make_key(wanted, learner, label, journal.now())
         with journal.transaction():
             journal.add_key(row)
-    finally:
-        journal.close()
     _print_new(row, text, as_json)
 
 
 def list_(database: Database = DATABASE, as_json: AsJson = False) -> None:
     """List all keys, without their secrets."""
     _needs_service("keys need")
-    journal = _open(database)
-    try:
+    with closing(_open(database)) as journal:
         rows = journal.keys()
-    finally:
-        journal.close()
     if as_json:
         print_json(*(_facts(row) for row in rows))
     elif not rows:
-        typer.echo("there are no keys; whoever reaches the loopback address may do everything")
+        typer.echo("there are no keys; anyone who reaches the loopback address may do everything")
     else:
         titles = ("id", "scopes", "learner", "label", "created", "status")
         print_rows(titles, [[str(_facts(row)[title]) for title in titles] for row in rows], narrow=80)
@@ -106,11 +101,8 @@ def rotate(
     _needs_service("keys need")
     from allworlds.service.keys import rotate_key
 
-    journal = _open(database)
-    try:
+    with closing(_open(database)) as journal:
         row, text = rotate_key(journal, id, keep=keep)
-    finally:
-        journal.close()
     _print_new(row, text, as_json)
 
 
@@ -123,11 +115,8 @@ def revoke(
     _needs_service("keys need")
     from allworlds.service.keys import revoke_key
 
-    journal = _open(database)
-    try:
+    with closing(_open(database)) as journal:
         revoke_key(journal, id)
-    finally:
-        journal.close()
     if as_json:
         print_json({"id": id, "status": "revoked"})
     else:

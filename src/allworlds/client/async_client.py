@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from allworlds.client import requests
 from allworlds.client.connection import Connection, Wanted
 from allworlds.client.decision import Decision, Losses
 from allworlds.client.exchange import Reply, exchange
-from allworlds.client.requests import Body, Request
+from allworlds.client.requests import Body, LearnerSettings, Request
 from allworlds.client.sink import Sink
 
 if TYPE_CHECKING:
     from types import TracebackType
 
     import httpx
-
-    from allworlds.graphs import FeedbackGraph
 
 T = TypeVar("T")
 
@@ -68,41 +66,9 @@ class AsyncClient(Connection):
         """As :meth:`Client.decision`."""
         return await self._run(requests.decision(learner, id))
 
-    async def create(
-        self,
-        name: str,
-        *,
-        arms: Iterable[str] | None = None,
-        graph: Mapping[str, Any] | FeedbackGraph | None = None,
-        cover: Iterable[Iterable[str]] | None = None,
-        learner: str | None = None,
-        constants: str | None = None,
-        horizon: int | None = None,
-        reward: bool | None = None,
-        low: float | None = None,
-        high: float | None = None,
-        minimum_share: float | Mapping[str, float] | None = None,
-        deadline: float | None = None,
-        on_timeout: str | Mapping[str, float] | None = None,
-    ) -> Body:
+    async def create(self, name: str, **settings: Unpack[LearnerSettings]) -> Body:
         """As :meth:`Client.create`."""
-        return await self._run(
-            requests.create(
-                name,
-                arms=arms,
-                graph=graph,
-                cover=cover,
-                learner=learner,
-                constants=constants,
-                horizon=horizon,
-                reward=reward,
-                low=low,
-                high=high,
-                minimum_share=minimum_share,
-                deadline=deadline,
-                on_timeout=on_timeout,
-            )
-        )
+        return await self._run(requests.create(name, **settings))
 
     async def learners(self) -> list[Body]:
         """As :meth:`Client.learners`."""

@@ -8,23 +8,21 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from allworlds.client import requests
 from allworlds.client.connection import Connection, Wanted
 from allworlds.client.decision import Decision, Losses
 from allworlds.client.exchange import Reply, exchange
-from allworlds.client.requests import Body, Request
+from allworlds.client.requests import Body, LearnerSettings, Request
 from allworlds.client.sink import Sink
 
 if TYPE_CHECKING:
     from types import TracebackType
 
     import httpx
-
-    from allworlds.graphs import FeedbackGraph
 
 T = TypeVar("T")
 
@@ -75,7 +73,7 @@ class Client(Connection):
         available: Iterable[str] | None = None,
         segment: str | None = None,
     ) -> Decision:
-        """Choose an arm, among ``available`` if given; the same ``id`` again gives the same decision, for ever.
+        """Choose an arm, among ``available`` if given; the same ``id`` always gives the same decision.
 
         A ``segment``, such as a country, learns on its own. Without an id, one is made.
         """
@@ -93,52 +91,22 @@ class Client(Connection):
         return self._run(requests.observe(decision, losses, learner))
 
     def void(self, decision: Decision | str, *, learner: str | None = None) -> None:
-        """Take a decision back that nobody saw."""
+        """Withdraw a decision that nobody saw."""
         return self._run(requests.void(decision, learner))
 
     def decision(self, learner: str, id: str) -> Body:
         """What the service knows of a decision, such as its ``status``."""
         return self._run(requests.decision(learner, id))
 
-    def create(
-        self,
-        name: str,
-        *,
-        arms: Iterable[str] | None = None,
-        graph: Mapping[str, Any] | FeedbackGraph | None = None,
-        cover: Iterable[Iterable[str]] | None = None,
-        learner: str | None = None,
-        constants: str | None = None,
-        horizon: int | None = None,
-        reward: bool | None = None,
-        low: float | None = None,
-        high: float | None = None,
-        minimum_share: float | Mapping[str, float] | None = None,
-        deadline: float | None = None,
-        on_timeout: str | Mapping[str, float] | None = None,
-    ) -> Body:
+    def create(self, name: str, **settings: Unpack[LearnerSettings]) -> Body:
         """Create a learner; the same settings again are fine, others under the same name raise ``Conflict``.
 
-        ``graph`` is ``{"cliques": [...]}``, ``{"edges": [...]}``, ``{"family": "..."}`` or a ``FeedbackGraph``;
-        ``deadline`` is in seconds, and ``on_timeout`` is ``"void"`` or ``{"default": loss}``.
+        The settings are those of :class:`~allworlds.client.requests.LearnerSettings`: ``arms``, ``graph``, ``cover``,
+        ``learner``, ``constants``, ``horizon``, ``reward``, ``low``, ``high``, ``minimum_share``, ``deadline`` and
+        ``on_timeout``. ``graph`` is ``{"cliques": [...]}``, ``{"edges": [...]}``, ``{"family": "..."}`` or a
+        ``FeedbackGraph``; ``deadline`` is in seconds, and ``on_timeout`` is ``"void"`` or ``{"default": loss}``.
         """
-        return self._run(
-            requests.create(
-                name,
-                arms=arms,
-                graph=graph,
-                cover=cover,
-                learner=learner,
-                constants=constants,
-                horizon=horizon,
-                reward=reward,
-                low=low,
-                high=high,
-                minimum_share=minimum_share,
-                deadline=deadline,
-                on_timeout=on_timeout,
-            )
-        )
+        return self._run(requests.create(name, **settings))
 
     def learners(self) -> list[Body]:
         """All learners of the service."""

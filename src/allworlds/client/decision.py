@@ -22,7 +22,7 @@ class Decision:
     """
 
     id: str
-    """Names the decision for ever; the outcome is reported under it, from any process."""
+    """Identifies the decision permanently; any process can report the outcome under it."""
     arm: str
     """The arm to play."""
     probability: float

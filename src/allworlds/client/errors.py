@@ -71,7 +71,7 @@ BY_STATUS: dict[int, type[RequestFailed]] = {
     504: Unreachable,
 }
 REPEATED = frozenset({408, 429, 502, 503, 504})
-"""After these the same request is sent again: nothing has happened, or nobody knows. Proxies answer 502 and 504."""
+"""After these the same request is sent again: it had no effect, or that is not known. Proxies answer 502 and 504."""
 
 
 def failure(status: int, sentence: str, id: str | None = None) -> RequestFailed:

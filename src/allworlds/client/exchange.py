@@ -2,7 +2,7 @@
 
 :func:`exchange` is a generator. It yields None where the request is to be sent and takes the :class:`Reply`, or a
 sentence where there was none; it yields a number of seconds where it wants to wait. So the synchronous and the
-asynchronous client share all that is to be decided, and differ only in how they send and sleep.
+asynchronous client share every decision, and differ only in how they send and sleep.
 
 Repeating is safe: a decision has the id that the client made, an outcome is a PUT, and whatever the service has done
 already it answers again.

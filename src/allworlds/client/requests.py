@@ -9,12 +9,16 @@ import json
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypedDict, TypeVar, Unpack
 from urllib.parse import quote, urlencode
 
 from allworlds.client.decision import Decision, Losses, label, reported, text, which
 from allworlds.client.errors import REPEATED, PartlyFailed, failure
 from allworlds.foundation.errors import InvalidParameter
+from allworlds.foundation.specs import check_known
+
+if TYPE_CHECKING:
+    from allworlds.graphs import FeedbackGraph
 
 T = TypeVar("T")
 Body = dict[str, Any]
@@ -46,9 +50,28 @@ class Again(Exception):
         self.status = status
 
 
-def create(name: str, **settings: Any) -> Request[Body]:
+class LearnerSettings(TypedDict, total=False):
+    """What a new learner may be told; what is None or left out is left to the service."""
+
+    arms: Iterable[str] | None
+    graph: Mapping[str, Any] | FeedbackGraph | None
+    cover: Iterable[Iterable[str]] | None
+    learner: str | None
+    constants: str | None
+    horizon: int | None
+    reward: bool | None
+    low: float | None
+    high: float | None
+    minimum_share: float | Mapping[str, float] | None
+    deadline: float | None
+    on_timeout: str | Mapping[str, float] | None
+
+
+def create(name: str, **settings: Unpack[LearnerSettings]) -> Request[Body]:
     """Create a learner; settings that are None are left to the service."""
-    body = {"name": text("name", name)} | {key: value for key, value in settings.items() if value is not None}
+    for key in settings:
+        check_known(key, LearnerSettings.__annotations__, "setting")
+    body: Body = {"name": text("name", name)} | {key: value for key, value in settings.items() if value is not None}
     if isinstance(body.get("graph"), Mapping):
         body["graph"] = dict(body["graph"])
         if "arms" not in body and "cliques" in body["graph"]:
@@ -134,7 +157,7 @@ def observe(decision: Decision | str, losses: Losses, learner: str | None) -> Re
 
 
 def void(decision: Decision | str, learner: str | None) -> Request[None]:
-    """Take a decision back that nobody saw."""
+    """Withdraw a decision that nobody saw."""
     name, id = which(decision, learner)
     return Request("POST", _path(name, "decisions", id, "void"), _nothing, {}, id)
 

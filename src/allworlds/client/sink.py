@@ -12,7 +12,7 @@ from allworlds.foundation.files import disk_errors
 
 
 class Sink:
-    """Write to a file beside the one that is wanted, and rename it at the end; an error leaves nothing behind."""
+    """Write to a temporary file and rename it at the end; an error leaves nothing behind."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

@@ -111,7 +111,7 @@ def check_time_limit(time_limit: Any) -> None:
 
 
 def in_thread(work: Callable[[], Answer]) -> Future[Answer]:
-    """The answer of ``work``, which runs in a thread that nobody waits for at the end of the program."""
+    """The answer of ``work``, which runs in a daemon thread: the program does not wait for it at its end."""
     answer: Future[Answer] = Future()
 
     def run() -> None:

@@ -84,7 +84,7 @@ class IndependentArms(_Record):
         else:
             alone = all(np.count_nonzero(taken[graph._storage.sees(arm)]) == 1 for arm in self.arms.tolist())
         if not alone:
-            raise InvalidCover("two arms of the independent set see each other; expected none that do")
+            raise InvalidCover("two arms of the independent set see each other; expected arms that do not")
         return f"{self.bound} arms do not see each other"
 
 

@@ -28,7 +28,7 @@ Groups: TypeAlias = tuple[Ints, Ints, Ints]
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class CliqueCover:
-    """A partition of the arms into cliques: whoever chooses an arm sees its whole clique.
+    """A partition of the arms into cliques: choosing an arm shows its whole clique.
 
     The regret of the Tsallis-Shannon learner grows with the number of cliques, so a cover with few is better. The
     constructor raises :class:`InvalidCover` unless the cliques partition the arms and the arms of each clique see each

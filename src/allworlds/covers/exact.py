@@ -5,7 +5,7 @@ these groups, then a new one, and leave a branch as soon as it has as many group
 
 The SAT solver is asked for a cover with a given number of groups. A variable says that group k contains arm v; every
 arm has a group, and two arms that do not see each other never share one. In both searches independent arms, which are
-in different groups, get a group each beforehand, which breaks most of the symmetry.
+in different groups, are put into one group each in advance, which breaks most of the symmetry.
 """
 
 from __future__ import annotations

@@ -83,7 +83,7 @@ class Driver:
     _alone: deque[Cell] = field(default_factory=deque)
     """Cells whose bundle was lost: each is submitted by itself, to find the one to blame."""
     _suspects: deque[Cell] = field(default_factory=deque)
-    """Cells that were lost by themselves: each is submitted when nothing else is under way."""
+    """Cells that were lost even when submitted alone: each is submitted when nothing else is under way."""
     _under_way: int = 0
     _tried: Counter[str] = field(default_factory=Counter)
     _unkept: list[Outcome] = field(default_factory=list)

@@ -88,7 +88,7 @@ def read_cells(folder: str | Path) -> list[FinishedCell]:
         table = read_part(Path(folder) / "parts" / name)
         if table is None:
             raise InvalidParameter(
-                f"part {name} is missing or damaged; 'allworlds resume {folder}' does its cells again"
+                f"part {name} is missing or damaged; 'allworlds resume {folder}' plays its cells again"
             )
         parts[name] = cells_in(table)
     return [FinishedCell(record, parts[record.part or ""][record.cell.id]) for record in records]

@@ -89,7 +89,7 @@ def written_by_us(schema: pa.Schema) -> bool:
 
 
 def cells_in(table: pa.Table) -> dict[str, CellRows]:
-    """The rows of each cell of a part; they lie together."""
+    """The rows of each cell of a part, which are consecutive."""
     table = table.unify_dictionaries()
     columns = {name: table.column(name).combine_chunks() for name in table.column_names}
     names, numbers = columns["cell"].dictionary.to_pylist(), np.asarray(columns["cell"].indices)

@@ -7,7 +7,7 @@
 Order makes it safe. A part is written beside, synced and renamed; only then does the table say that its cells are
 done. A kill between the two leaves a part that the table does not know: the next start takes it over. A part that is
 missing, damaged or of other code is noticed, and its cells are done again; what is not of this run is left alone. The
-table itself can be lost, too: it is made anew from the configuration and the parts. No cell is ever marked as running,
+table itself can be lost, too: it is rebuilt from the configuration and the parts. No cell is ever marked as running,
 so none gets stuck.
 """
 

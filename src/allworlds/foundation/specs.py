@@ -18,6 +18,7 @@ grammar and how to answer mistakes. What the names stand for is written down in 
 from __future__ import annotations
 
 import difflib
+import functools
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -145,7 +146,7 @@ class Registry(dict[str, Entry]):
 
 
 def parse_spec(text: str | Spec) -> Spec:
-    """Read a spec, or say where it goes wrong; one that was read before is returned as it is.
+    """Parse a spec, or say where it goes wrong; a :class:`Spec` is returned unchanged.
 
     >>> parse_spec("disjoint-cliques:10x10").positional
     ((10, 10),)
@@ -156,6 +157,12 @@ def parse_spec(text: str | Spec) -> Spec:
         return text
     if not isinstance(text, str):
         raise InvalidParameter(f"spec is {text!r}; expected text such as 'disjoint-cliques:10x10'")
+    return _parsed(text)
+
+
+@functools.lru_cache(maxsize=4096)
+def _parsed(text: str) -> Spec:
+    """The same for text. Cells keep specs as text, so that they can be stored and sent, yet each is parsed once."""
     name, colon, rest = text.strip().partition(":")
     name = name.replace("_", "-")  # as the functions are called
     if not NAME.fullmatch(name):
@@ -178,7 +185,7 @@ def parse_spec(text: str | Spec) -> Spec:
                 raise InvalidParameter(f"{text!r} has {part!r} after a key=value; values without a key come first")
             positional.append(_value(part.strip()))
         elif key in options:
-            raise InvalidParameter(f"{text!r} says {key} twice; say it once")
+            raise InvalidParameter(f"{text!r} gives {key} twice; give it once")
         else:
             options[key] = _value(value.strip())
     return Spec(name, tuple(positional), options)

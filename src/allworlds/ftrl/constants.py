@@ -179,7 +179,8 @@ class Constants:
         loss over the last twentieth of the rounds: a clique that is not drawn gains on those that are. The barrier
         follows the baseline, and what would put a clique further behind than 4 % of the rounds so far plus six times
         their root is held back.
-        With one clique there is nothing to explore, and what is left are exponential weights.
+        With one clique there is nothing to explore, and what is left are exponential weights with the rate
+        ``2 sqrt(log d / t)``. They need no head start: no estimate is divided by a small probability.
         """
         check_cover(cover)
         if cover.n_cliques == 1:
@@ -187,9 +188,8 @@ class Constants:
                 alpha=tuple(sharp_alphas(cover.sizes, 0.25).tolist()),
                 beta=1.0,
                 gamma=0.0,
-                eta0=2.0 * math.sqrt(math.log(max(2, cover.n_arms))),
+                eta0=2.0 * math.sqrt(math.log(max(2, cover.n_arms))),  # (1/c + c/4) sqrt(T log d) is least at c = 2
                 estimator="baseline",
-                head_start=300.0,
                 memory=20.0,
                 label="practical",
             )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from allworlds.foundation.errors import InvalidParameter
 from allworlds.foundation.specs import Kind, Recipe, Registry, Spec, parse_spec
@@ -54,6 +54,11 @@ def _cliques(
     return families.disjoint_cliques(list(sizes)) if sizes else families.disjoint_cliques(n_cliques or 0, size)
 
 
+def _of_arms(name: str, make: Callable[[int], FeedbackGraph], line: str, example: int) -> Recipe:
+    """A family that only needs the number of arms."""
+    return Recipe(name, make, line, f"{name}:{example}", COUNT, ("n",), form=f"{name}:ARMS")
+
+
 GRAPHS = Registry(
     "graph",
     Recipe(
@@ -65,19 +70,11 @@ GRAPHS = Registry(
         gathers="sizes",
         form="disjoint-cliques:CLIQUESxSIZE or disjoint-cliques:SIZE,SIZE,...",
     ),
-    Recipe("bandit", families.bandit, "an arm sees only itself", "bandit:10", COUNT, ("n",), form="bandit:ARMS"),
-    Recipe(
-        "full-information",
-        families.full_information,
-        "everyone sees everyone",
-        "full-information:30",
-        COUNT,
-        ("n",),
-        form="full-information:ARMS",
-    ),
-    Recipe("star", families.star, "arm 0 sees all and is seen by all", "star:10", COUNT, ("n",), form="star:ARMS"),
-    Recipe("path", families.path, "arms in a row", "path:10", COUNT, ("n",), form="path:ARMS"),
-    Recipe("cycle", families.cycle, "arms in a ring", "cycle:5", COUNT, ("n",), form="cycle:ARMS"),
+    _of_arms("bandit", families.bandit, "an arm sees only itself", 10),
+    _of_arms("full-information", families.full_information, "everyone sees everyone", 30),
+    _of_arms("star", families.star, "arm 0 sees all and is seen by all", 10),
+    _of_arms("path", families.path, "arms in a row", 10),
+    _of_arms("cycle", families.cycle, "arms in a ring", 5),
     Recipe(
         "grid",
         families.grid,
@@ -156,14 +153,11 @@ GRAPHS = Registry(
         "apple-tasting",
         form="apple-tasting",
     ),
-    Recipe(
+    _of_arms(
         "revealing-action",
         directed_families.revealing_action,
         "arm 0 sees all arms, the others see none; weakly observable",
-        "revealing-action:5",
-        COUNT,
-        ("n",),
-        form="revealing-action:ARMS",
+        5,
     ),
     Recipe(
         "label-efficient",
@@ -174,23 +168,9 @@ GRAPHS = Registry(
         ("n",),
         form="label-efficient:PREDICTIONS",
     ),
-    Recipe(
-        "loopy-star",
-        directed_families.loopy_star,
-        "an arm sees itself, and arm 0 sees all",
-        "loopy-star:10",
-        COUNT,
-        ("n",),
-        form="loopy-star:ARMS",
-    ),
-    Recipe(
-        "first-price-bids",
-        directed_families.first_price_bids,
-        "a bid shows what all higher bids would have earned",
-        "first-price-bids:10",
-        COUNT,
-        ("n",),
-        form="first-price-bids:ARMS",
+    _of_arms("loopy-star", directed_families.loopy_star, "an arm sees itself, and arm 0 sees all", 10),
+    _of_arms(
+        "first-price-bids", directed_families.first_price_bids, "a bid shows what all higher bids would have earned", 10
     ),
     Recipe(
         "total-order",
@@ -210,23 +190,12 @@ GRAPHS = Registry(
         ("n",),
         form="directed-cycle:ARMS,self_loops=true",
     ),
-    Recipe(
-        "loopless-clique",
-        directed_families.loopless_clique,
-        "an arm sees all others but not itself",
-        "loopless-clique:10",
-        COUNT,
-        ("n",),
-        form="loopless-clique:ARMS",
-    ),
-    Recipe(
+    _of_arms("loopless-clique", directed_families.loopless_clique, "an arm sees all others but not itself", 10),
+    _of_arms(
         "clique-with-a-gap",
         directed_families.clique_with_a_gap,
         "everyone sees everyone, but arm 0 is not seen by itself and not by arm 1; weakly observable",
-        "clique-with-a-gap:5",
-        COUNT,
-        ("n",),
-        form="clique-with-a-gap:ARMS",
+        5,
     ),
     Recipe(
         "bipartite",
@@ -258,7 +227,7 @@ GRAPHS = Registry(
     Recipe(
         "misleading-edges",
         misleading_edges,
-        "changing: shows the best arm rather when it loses; the graph of the world misleading-graph",
+        "changing: shows the best arm more often when it loses; the graph of the world misleading-graph",
         "misleading-edges:10,gap=0.05",
         {"n": "integer", "gap": "number", "best": "integer"},
         ("n",),

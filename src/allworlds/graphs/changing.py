@@ -135,9 +135,10 @@ def changing(
 ) -> ChangingGraph:
     """Graphs that change every ``period`` rounds.
 
-    A list of graphs takes turns for ever. One graph with a ``probability``, a number or one for each edge, (N, N), is
-    drawn anew: each of its edges is there with that probability, both ways together if the graph is undirected; what an
-    arm sees of itself stays. ``told`` is when the learner is told the graph of a round: "before" or "after" it chooses.
+    A list of graphs takes turns. One graph with a ``probability``, a number or one for each edge, (N, N), is drawn
+    again each time: each of its edges is there with that probability, both ways together if the graph is undirected;
+    whether an arm sees itself does not change. ``told`` is when the learner is told the graph of a round: "before" or
+    "after" it chooses.
 
     >>> from allworlds.graphs import full_information
     >>> graph = changing(full_information(4), probability=0.5)
@@ -167,7 +168,7 @@ def changing(
 
 
 def loss_dependent(arm: int, probability: ArrayLike, probability_if_lost: ArrayLike) -> ChangingGraph:
-    """A graph that is drawn anew in every round, with chances that depend on the loss of ``arm``.
+    """A graph that is drawn again in every round, with probabilities that depend on the loss of ``arm``.
 
     Both are (N, N), the probability that arm i sees arm j: ``probability`` where the loss is at most one half,
     ``probability_if_lost`` above. If both are symmetric, edges are there both ways together. The learner is told the
@@ -254,7 +255,7 @@ def misleading_edges(n: int, gap: float = 0.05, best: int | None = None) -> Chan
 
 
 def alternating_cliques(n: int, sizes: Sequence[int], period: int = 1, told: Told = "after") -> ChangingGraph:
-    """Cliques of ``sizes[0]`` consecutive arms, after ``period`` rounds cliques of ``sizes[1]``, and so on for ever.
+    """Cliques of ``sizes[0]`` consecutive arms, after ``period`` rounds cliques of ``sizes[1]``, and so on in turn.
 
     Where a size does not divide ``n``, the last clique is smaller.
 

@@ -29,7 +29,7 @@ def apple_tasting() -> FeedbackGraph:
 
 
 def revealing_action(n: int) -> FeedbackGraph:
-    """Arm 0 sees all arms, the others see none: whoever wants to learn must play it. alpha = n - 1 for n >= 2.
+    """Arm 0 sees all arms, the others see none: a learner must play it to learn anything. alpha = n - 1 for n >= 2.
 
     Weakly observable with delta = 1 for n >= 3: the smallest example of a regret of order T^(2/3) [Alon et al. 2015].
 
@@ -68,7 +68,7 @@ def loopy_star(n: int) -> FeedbackGraph:
 def first_price_bids(n: int) -> FeedbackGraph:
     """Bids in a first-price auction, from low to high: a bid shows what it and every higher bid would have earned.
 
-    Who wins learns that every higher bid would have won, too; who loses is told the winning bid. The graph is
+    A winner learns that every higher bid would have won, too; a loser is told the winning bid. The graph is
     transitive and strongly observable, alpha = 1, with n (n - 1) / 2 edges; [Han, Zhou and Weissman 2020].
 
     >>> first_price_bids(4).sees(2), first_price_bids(4).seen_by(2)

@@ -109,6 +109,12 @@ def write_distribution(state: Any, distribution: NDArray[np.float64]) -> None:
     raise TypeError(f"state is a {type(state).__name__}; expected one with a distribution_kernel")
 
 
+@functools.singledispatch
+def write_indices(state: Any) -> None:
+    """Write the index of each arm into ``state.indices``; only for states that gave an ``index_kernel``."""
+    raise TypeError(f"state is a {type(state).__name__}; expected one with an index_kernel")
+
+
 WRITES_DISTRIBUTION: set[type] = set()
 """The classes of states that gave a ``distribution_kernel``."""
 
@@ -153,6 +159,7 @@ def register_kernels(
     graph_kernel: Callable[..., None] | None = None,
     distribution_kernel: Callable[..., None] | None = None,
     learn_kernel: Callable[..., float] | None = None,
+    index_kernel: Callable[..., None] | None = None,
 ) -> None:
     """Say which kernels belong to a state; ``visibility_getter`` is plain Python and reads ``state.visibility``.
 
@@ -161,7 +168,8 @@ def register_kernels(
     and what they held back), ``graph_kernel`` for those that compute something from a graph that may change, before
     they draw,
     ``distribution_kernel`` for those whose distribution is not a field of the state, so that a log can have it quickly,
-    ``learn_kernel`` for those that hold back a part of an estimate.
+    ``learn_kernel`` for those that hold back a part of an estimate, ``index_kernel`` for those that play the arm with
+    the lowest index (``learners/indices.py``).
 
     Compiled code called from Python knows a named tuple again by the *name* of its class: two learners whose states
     are both called ``State`` and have fields of the same types would run each other's kernels. So the class is given
@@ -188,6 +196,8 @@ def register_kernels(
         WRITES_DISTRIBUTION.add(state_class)
     if learn_kernel is not None:
         kernels[learn] = learn_kernel
+    if index_kernel is not None:
+        kernels[write_indices] = index_kernel
     for stub, kernel in kernels.items():
         stub.register(state_class, kernel)
     if config.DISABLE_JIT:
@@ -234,3 +244,9 @@ def register_kernels(
         @overload(write_distribution)
         def _write_distribution(state, distribution):  # type: ignore[no-untyped-def]
             return (lambda state, distribution: distribution_kernel(state, distribution)) if mine(state) else None
+
+    if index_kernel is not None:
+
+        @overload(write_indices)
+        def _write_indices(state):  # type: ignore[no-untyped-def]
+            return (lambda state: index_kernel(state)) if mine(state) else None

@@ -147,8 +147,7 @@ class DividingLearner(Learner[StateT, TicketT]):
 @lean_jit
 def draw_seen(state: Any, first: float, second: float) -> Ticket:
     """Draw ``I_t`` from ``p_t``; note ``P_t(i)`` of what it shows, from ``state.observed``."""
-    arm = pick(state.distribution, first)
-    note_divisors(arm, state.visibility, state.observers, state.observed, 0.0, state.divisors)
+    arm = pick_seen(state, first, 0.0)
     return Ticket(arm, float(state.distribution[arm]), int(state.clock[ROUND]))
 
 
@@ -158,6 +157,14 @@ def draw_summed(state: Any, first: float, second: float) -> Ticket:
     arm = pick(state.distribution, first)
     chances_of_seen(state.distribution, arm, state.visibility, state.observers, state.divisors)
     return Ticket(arm, float(state.distribution[arm]), int(state.clock[ROUND]))
+
+
+@lean_jit
+def pick_seen(state: Any, first: float, bonus: float) -> int:
+    """Draw ``I_t`` from ``p_t``; note ``P_t(i) + bonus`` of what it shows, from ``state.observed``."""
+    arm = pick(state.distribution, first)
+    note_divisors(arm, state.visibility, state.observers, state.observed, bonus, state.divisors)
+    return arm
 
 
 @lean_jit
@@ -187,6 +194,13 @@ def add_estimates(
     start = visibility.starts[visibility.where[arm]]
     for j in range(losses.size):
         cumulative_losses[visibility.order[start + j]] += losses[j] / divisors[j]
+
+
+@lean_jit
+def learn_divided(state: Any, ticket: Any, losses: NDArray[np.float64]) -> None:
+    """``Lhat_i += l_i / P_t(i)`` for every arm that is seen, and the round is over."""
+    add_estimates(state.visibility, ticket.arm, losses, state.divisors, state.cumulative_losses)
+    state.clock[ROUND] += 1.0
 
 
 @lean_jit

@@ -28,7 +28,7 @@ from allworlds.kernels.jit import lean_jit
 from allworlds.learners.base import Learner, Ticket
 from allworlds.learners.dispatch import Visibility, register_kernels
 from allworlds.learners.domination import fractional_domination
-from allworlds.learners.indices import count_losses, lowest, mean
+from allworlds.learners.indices import count_losses, mean, mix_lowest
 from allworlds.learners.recipe import LearnerRecipe
 from allworlds.learners.sampling import draw_arm
 
@@ -112,11 +112,8 @@ def resolve(state: State) -> None:
     """``p_t = epsilon_t z* / Z`` and the rest shared by the arms with the lowest mean."""
     for i in range(state.seen.size):
         state.indices[i] = mean(state.totals[i], state.seen[i])
-    best, ties = lowest(state.indices)
     epsilon = min(1.0, state.rate / state.clock[0])
-    for i in range(state.seen.size):
-        greedy = 1.0 / ties if state.indices[i] == best else 0.0
-        state.distribution[i] = epsilon * state.exploration[i] + (1.0 - epsilon) * greedy
+    mix_lowest(state.indices, state.exploration, epsilon, state.distribution)
 
 
 register_kernels(State, draw_arm, update, resolve)

@@ -40,7 +40,7 @@ from allworlds.graphs import FeedbackGraph
 from allworlds.kernels.jit import lean_jit
 from allworlds.learners.base import Ticket, fixed_graph
 from allworlds.learners.dispatch import Visibility, register_kernels
-from allworlds.learners.dividing import DividedTicket, DividingLearner, add_estimates, draw_summed
+from allworlds.learners.dividing import DividedTicket, DividingLearner, draw_summed, learn_divided
 from allworlds.learners.recipe import LearnerRecipe
 from allworlds.learners.sampling import explore, exponential_weights
 
@@ -179,8 +179,7 @@ class Exp3G(DividingLearner[State, DividedTicket]):
 @lean_jit
 def update(state: State, ticket: Ticket, losses: NDArray[np.float64]) -> None:
     """``Lhat_i += l_i / P_t(i)`` on the arms that are seen, then the next round's distribution."""
-    add_estimates(state.visibility, ticket.arm, losses, state.divisors, state.cumulative_losses)
-    state.clock[ROUND] += 1.0
+    learn_divided(state, ticket, losses)
     resolve(state)
 
 

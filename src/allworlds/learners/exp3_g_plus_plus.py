@@ -36,18 +36,15 @@ from allworlds.learners.dividing import (
     DividingLearner,
     DrawnSpread,
     SpreadTicket,
-    add_estimates,
     neighbourhood_masses,
-    note_divisors,
     spread_of,
 )
+from allworlds.learners.exp3_ix import ROUND, SPENT, SPREAD, draw_spread, learn_spread
 from allworlds.learners.exp3_plus_plus import CONFIDENCE
 from allworlds.learners.indices import count_losses
 from allworlds.learners.recipe import LearnerRecipe
-from allworlds.learners.sampling import exponential_weights, pick
+from allworlds.learners.sampling import exponential_weights
 
-ROUND, SPENT, SPREAD = 0, 1, 2
-"""Places in ``State.clock``."""
 ENOUGH = 1.0 - 1e-9
 """An arm is shown enough at this share of its rate: a sum may round down."""
 
@@ -137,18 +134,14 @@ class Exp3GPlusPlus(DividingLearner[State, SpreadTicket]):
 @lean_jit
 def draw(state: State, first: float, second: float) -> DrawnSpread:
     """Draw ``I_t`` from ``p_t``; note ``P_t(i)`` of what it shows."""
-    arm = pick(state.distribution, first)
-    note_divisors(arm, state.visibility, state.observers, state.observed, 0.0, state.divisors)
-    return DrawnSpread(arm, float(state.distribution[arm]), float(state.clock[SPREAD]), int(state.clock[ROUND]))
+    return draw_spread(state, first, 0.0)
 
 
 @lean_jit
 def update(state: State, ticket: DrawnSpread, losses: NDArray[np.float64]) -> None:
     """``Lhat_i += l_i / P_t(i)`` and the means of the arms that are seen, then the next round's distribution."""
-    add_estimates(state.visibility, ticket.arm, losses, state.divisors, state.cumulative_losses)
+    learn_spread(state, ticket, losses)
     count_losses(state.visibility, ticket.arm, losses, state.totals, state.seen)
-    state.clock[ROUND] += 1.0
-    state.clock[SPENT] += ticket.spread
     resolve(state)
 
 

@@ -23,7 +23,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,13 +36,13 @@ from allworlds.learners.dividing import (
     DrawnSpread,
     EstimateState,
     SpreadTicket,
-    add_estimates,
+    learn_divided,
     neighbourhood_masses,
-    note_divisors,
+    pick_seen,
     spread_of,
 )
 from allworlds.learners.recipe import LearnerRecipe
-from allworlds.learners.sampling import exponential_weights, pick
+from allworlds.learners.sampling import exponential_weights
 
 ROUND, SPENT, SPREAD, BONUS = 0, 1, 2, 3
 """Places in ``State.clock``: round, the sum of the past ``Q``, the coming round's ``Q`` and ``gamma``."""
@@ -119,25 +119,28 @@ class Exp3IX(DividingLearner[State, SpreadTicket]):
 @lean_jit
 def draw(state: State, first: float, second: float) -> DrawnSpread:
     """Draw ``I_t`` from ``p_t``; note ``P_t(i) + gamma_t`` of what it shows."""
-    arm = pick(state.distribution, first)
-    note_divisors(
-        arm,
-        state.visibility,
-        state.observers,
-        state.observed,
-        state.rates.implicit * state.clock[BONUS],
-        state.divisors,
-    )
+    return draw_spread(state, first, state.rates.implicit * state.clock[BONUS])
+
+
+@lean_jit
+def draw_spread(state: Any, first: float, bonus: float) -> DrawnSpread:
+    """Draw ``I_t``, note ``P_t(i) + bonus`` of what it shows, and hand on ``Q_t``."""
+    arm = pick_seen(state, first, bonus)
     return DrawnSpread(arm, float(state.distribution[arm]), float(state.clock[SPREAD]), int(state.clock[ROUND]))
 
 
 @lean_jit
 def update(state: State, ticket: DrawnSpread, losses: NDArray[np.float64]) -> None:
     """``Lhat_i += l_i / (P_t(i) + gamma_t)`` on the arms that are seen, then the next round's distribution."""
-    add_estimates(state.visibility, ticket.arm, losses, state.divisors, state.cumulative_losses)
-    state.clock[ROUND] += 1.0
-    state.clock[SPENT] += ticket.spread
+    learn_spread(state, ticket, losses)
     resolve(state)
+
+
+@lean_jit
+def learn_spread(state: Any, ticket: DrawnSpread, losses: NDArray[np.float64]) -> None:
+    """Add the estimates to ``Lhat`` and the ticket's ``Q`` to those of the past."""
+    learn_divided(state, ticket, losses)
+    state.clock[SPENT] += ticket.spread
 
 
 @lean_jit

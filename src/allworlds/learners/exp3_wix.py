@@ -36,13 +36,11 @@ from allworlds.learners.dividing import (
     DrawnSpread,
     EstimateState,
     SpreadTicket,
-    add_estimates,
-    note_divisors,
     spread_of,
 )
-from allworlds.learners.exp3_ix import BONUS, ROUND, SPENT, SPREAD
+from allworlds.learners.exp3_ix import BONUS, SPENT, SPREAD, draw_spread, learn_spread
 from allworlds.learners.recipe import LearnerRecipe
-from allworlds.learners.sampling import exponential_weights, pick
+from allworlds.learners.sampling import exponential_weights
 
 
 class Rates(NamedTuple):
@@ -124,22 +122,19 @@ class Exp3WIX(DividingLearner[State, SpreadTicket]):
 @lean_jit
 def draw(state: State, first: float, second: float) -> DrawnSpread:
     """Draw ``I_t`` from ``p_t``; note ``(P_t(i) + gamma_t) / s(I_t, i)`` of what it shows."""
-    arm = pick(state.distribution, first)
-    note_divisors(arm, state.visibility, state.observers, state.observed, state.clock[BONUS], state.divisors)
+    drawn = draw_spread(state, first, state.clock[BONUS])
     visibility, weights = state.visibility, state.rates.weights
     if weights.size > 0:
-        start = visibility.starts[visibility.where[arm]]
-        for j in range(visibility.starts[visibility.where[arm] + 1] - start):
-            state.divisors[j] /= weights[arm, visibility.order[start + j]]
-    return DrawnSpread(arm, float(state.distribution[arm]), float(state.clock[SPREAD]), int(state.clock[ROUND]))
+        start = visibility.starts[visibility.where[drawn.arm]]
+        for j in range(visibility.starts[visibility.where[drawn.arm] + 1] - start):
+            state.divisors[j] /= weights[drawn.arm, visibility.order[start + j]]
+    return drawn
 
 
 @lean_jit
 def update(state: State, ticket: DrawnSpread, losses: NDArray[np.float64]) -> None:
     """``Lhat_i += s(I_t, i) c_i / (P_t(i) + gamma_t)`` on the arms that are seen, then the next distribution."""
-    add_estimates(state.visibility, ticket.arm, losses, state.divisors, state.cumulative_losses)
-    state.clock[ROUND] += 1.0
-    state.clock[SPENT] += ticket.spread
+    learn_spread(state, ticket, losses)
     resolve(state)
 
 

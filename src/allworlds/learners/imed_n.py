@@ -22,14 +22,13 @@ import math
 from typing import ClassVar
 
 from allworlds.kernels.jit import lean_jit
-from allworlds.learners.base import Ticket
 from allworlds.learners.dispatch import register_kernels
 from allworlds.learners.indices import (
     IndexLearner,
     IndexState,
     bernoulli_divergence,
-    choose_lowest,
     count_seen,
+    draw_lowest,
     mean,
 )
 from allworlds.learners.recipe import LearnerRecipe
@@ -61,13 +60,6 @@ class IMEDN(IndexLearner[State]):
 
 
 @lean_jit
-def draw(state: State, first: float, second: float) -> Ticket:
-    """``argmin_i O_i kl(mean_i, best) + log(O_i)``, one of the best by the first uniform."""
-    write_indices(state)
-    return choose_lowest(state.indices, state.clock, first)
-
-
-@lean_jit
 def write_indices(state: State) -> None:
     """``O_i kl(mean_i, best) + log(O_i)``; minus infinity where an arm was never seen."""
     best = math.inf
@@ -81,7 +73,7 @@ def write_indices(state: State) -> None:
             state.indices[i] = -math.inf
 
 
-register_kernels(State, draw, count_seen)
+register_kernels(State, draw_lowest, count_seen, index_kernel=write_indices)
 
 RECIPES = (
     LearnerRecipe(

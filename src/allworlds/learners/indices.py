@@ -1,11 +1,12 @@
 """What index rules share: counts of all that was seen, the lowest index, and equal chances for those that have it.
 
 An index rule keeps numbers for each arm, makes one number of them, the index, and plays the arm with the lowest. Its
-``draw`` writes the indices into ``state.indices``, which is scratch, and :func:`choose_lowest` chooses. Arms with the
-same index are equally likely, so the numbers of the arms do not matter, and the probability of a choice is known.
+file has the formula, a kernel that writes the indices into ``state.indices``, which is scratch, and registers it as
+``index_kernel`` with :func:`draw_lowest` as its ``draw``. Arms with the same index are equally likely, so the numbers
+of the arms do not matter, and the probability of a choice is known.
 
-Most rules need the sum of the losses seen and their number. Their file has the formula, which reads an
-:class:`IndexState` of its own and what it notes in ``rates``, and registers :func:`count_seen` as its ``update``.
+Most rules need the sum of the losses seen and their number. They have an :class:`IndexState` of their own, keep what
+else the formula needs in ``rates``, and register :func:`count_seen` as their ``update``.
 """
 
 from __future__ import annotations
@@ -17,9 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from allworlds.kernels.jit import lean_jit
-from allworlds.learners import dispatch
 from allworlds.learners.base import Learner, StateT, Ticket
-from allworlds.learners.dispatch import Visibility
+from allworlds.learners.dispatch import Visibility, write_indices
 from allworlds.learners.sampling import ROUND
 
 
@@ -61,7 +61,7 @@ class IndexLearner(Learner[StateT, Ticket]):
 
     def distribution(self, state: StateT) -> NDArray[np.float64]:
         """(N,) the arms with the lowest index share the coming round equally."""
-        dispatch.draw(state, 0.0, 0.0)  # which writes the indices
+        write_indices(state)
         return share_lowest(state.indices)  # type: ignore[attr-defined]
 
 
@@ -86,10 +86,22 @@ def pick_lowest(indices: NDArray[np.float64], uniform: float) -> tuple[int, floa
 
 
 @lean_jit
-def choose_lowest(indices: NDArray[np.float64], clock: NDArray[np.float64], uniform: float) -> Ticket:
-    """The ticket of one of the arms with the lowest index, chosen by ``uniform``."""
+def draw_lowest(state: Any, first: float, second: float) -> Ticket:
+    """The ``draw`` of most index rules: the arm with the lowest index, one of the best by the first uniform."""
+    write_indices(state)
+    arm, probability = pick_lowest(state.indices, first)
+    return Ticket(arm, probability, int(state.clock[ROUND]))
+
+
+@lean_jit
+def mix_lowest(
+    indices: NDArray[np.float64], exploration: NDArray[np.float64], share: float, out: NDArray[np.float64]
+) -> None:
+    """``share u + (1 - share) b``: ``u`` is ``exploration``, ``b`` uniform on the arms with the lowest index."""
     least, ties = lowest(indices)
-    return Ticket(place_of(indices, least, int(uniform * ties)), 1.0 / ties, int(clock[ROUND]))
+    for i in range(out.size):
+        best = 1.0 / ties if indices[i] == least else 0.0
+        out[i] = share * exploration[i] + (1.0 - share) * best
 
 
 @lean_jit

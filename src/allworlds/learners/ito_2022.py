@@ -47,7 +47,7 @@ from allworlds.graphs import FeedbackGraph
 from allworlds.kernels.jit import lean_jit
 from allworlds.learners.base import Ticket
 from allworlds.learners.dispatch import Visibility, register_kernels
-from allworlds.learners.dividing import DividedTicket, DividingLearner, add_estimates, draw_seen, neighbourhood_masses
+from allworlds.learners.dividing import DividedTicket, DividingLearner, draw_seen, learn_divided, neighbourhood_masses
 from allworlds.learners.domination import fractional_domination
 from allworlds.learners.recipe import LearnerRecipe
 from allworlds.learners.sampling import exponential_weights
@@ -169,8 +169,7 @@ def update(state: State, ticket: Ticket, losses: NDArray[np.float64]) -> None:
         next_weak_beta(state)
     else:
         next_strong_beta(state)
-    add_estimates(state.visibility, ticket.arm, losses, state.divisors, state.cumulative_losses)
-    state.clock[ROUND] += 1.0
+    learn_divided(state, ticket, losses)
     resolve(state)
 
 

@@ -26,9 +26,8 @@ from typing import ClassVar, NamedTuple
 
 from allworlds.foundation.checks import real
 from allworlds.kernels.jit import lean_jit
-from allworlds.learners.base import Ticket
 from allworlds.learners.dispatch import register_kernels
-from allworlds.learners.indices import IndexLearner, IndexState, bernoulli_divergence, choose_lowest, count_seen
+from allworlds.learners.indices import IndexLearner, IndexState, bernoulli_divergence, count_seen, draw_lowest
 from allworlds.learners.recipe import LearnerRecipe
 
 STEPS = 60
@@ -82,13 +81,6 @@ class KLUCBN(IndexLearner[State]):
 
 
 @lean_jit
-def draw(state: State, first: float, second: float) -> Ticket:
-    """The arm whose observations allow the lowest mean, one of the best by the first uniform."""
-    write_indices(state)
-    return choose_lowest(state.indices, state.clock, first)
-
-
-@lean_jit
 def write_indices(state: State) -> None:
     """``min { q: O_i kl(mean_i, q) <= log(t) + c log(log(t)) }``; minus infinity where an arm was never seen.
 
@@ -137,7 +129,7 @@ def lowest_allowed(p: float, level: float) -> float:
     return q
 
 
-register_kernels(State, draw, count_seen)
+register_kernels(State, draw_lowest, count_seen, index_kernel=write_indices)
 
 RECIPES = (
     LearnerRecipe(

@@ -37,7 +37,7 @@ from allworlds.kernels.jit import lean_jit
 from allworlds.learners.base import Learner, Ticket
 from allworlds.learners.dispatch import Visibility, register_kernels
 from allworlds.learners.domination import fractional_domination
-from allworlds.learners.indices import lowest, write_optimistic
+from allworlds.learners.indices import mix_lowest, write_optimistic
 from allworlds.learners.recipe import LearnerRecipe
 from allworlds.learners.sampling import draw_arm
 
@@ -199,10 +199,7 @@ def resolve(state: State) -> None:
         gamma = min(1.0, math.sqrt(rates.demand * spread / (2.0 * horizon)))
     bonus = rates.width * math.log(rounds - state.clock[RESTARTED])
     write_optimistic(state.totals, state.seen, bonus, state.indices)
-    least, ties = lowest(state.indices)
-    for i in range(state.seen.size):
-        best = 1.0 / ties if state.indices[i] == least else 0.0
-        state.distribution[i] = gamma * state.exploration[i] + (1.0 - gamma) * best
+    mix_lowest(state.indices, state.exploration, gamma, state.distribution)
 
 
 register_kernels(State, draw_arm, update, resolve)

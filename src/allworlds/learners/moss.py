@@ -22,9 +22,8 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from allworlds.kernels.jit import lean_jit
-from allworlds.learners.base import Ticket
 from allworlds.learners.dispatch import Shows, register_kernels
-from allworlds.learners.indices import IndexLearner, IndexState, choose_lowest, count_seen
+from allworlds.learners.indices import IndexLearner, IndexState, count_seen, draw_lowest
 from allworlds.learners.recipe import LearnerRecipe
 
 ANYTIME = 1.35
@@ -101,13 +100,6 @@ class MOSSN(IndexLearner[StateN]):
 
 
 @lean_jit
-def draw(state: State, first: float, second: float) -> Ticket:
-    """The arm with the lowest index, one of the best by the first uniform."""
-    write_indices(state)
-    return choose_lowest(state.indices, state.clock, first)
-
-
-@lean_jit
 def write_indices(state: State) -> None:
     """``mean_i - sqrt(factor max(0, log(T / (N O_i))) / O_i)``, with ``t`` for ``T`` where there is no horizon."""
     n = state.seen.size
@@ -123,8 +115,8 @@ def write_indices(state: State) -> None:
             state.indices[i] = -math.inf
 
 
-register_kernels(State, draw, count_seen)
-register_kernels(StateN, draw, count_seen)
+register_kernels(State, draw_lowest, count_seen, index_kernel=write_indices)
+register_kernels(StateN, draw_lowest, count_seen, index_kernel=write_indices)
 
 RECIPES = (
     LearnerRecipe(

@@ -36,9 +36,8 @@ from allworlds.graphs import FeedbackGraph
 from allworlds.graphs.changing import AnyGraph, ChangingGraph
 from allworlds.kernels.jit import lean_jit
 from allworlds.learners.dispatch import register_kernels
-from allworlds.learners.dividing import DividingLearner, EstimateState, note_divisors, write_observed
+from allworlds.learners.dividing import DividingLearner, EstimateState, pick_seen, write_observed
 from allworlds.learners.recipe import LearnerRecipe
-from allworlds.learners.sampling import pick
 from allworlds.learners.separable import Regulariser, best_index, separable_step
 
 ROUND, DISTANCE = 0, 1
@@ -159,8 +158,7 @@ def average_independence(graph: AnyGraph) -> float:
 @lean_jit
 def draw(state: State, first: float, second: float) -> Drawn:
     """Draw ``I_t`` from ``p_t``; note ``P_t(i)`` of what it shows, and the likely arm that does not see itself."""
-    arm = pick(state.distribution, first)
-    note_divisors(arm, state.visibility, state.observers, state.observed, 0.0, state.divisors)
+    arm = pick_seen(state, first, 0.0)
     visibility = state.visibility
     shifted = unseen_favourite(state.distribution, visibility.where, visibility.starts, visibility.order)
     return Drawn(arm, float(state.distribution[arm]), shifted, int(state.clock[ROUND]))

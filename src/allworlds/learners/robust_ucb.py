@@ -33,7 +33,7 @@ from allworlds.foundation.errors import InvalidParameter
 from allworlds.kernels.jit import lean_jit
 from allworlds.learners.base import Ticket
 from allworlds.learners.dispatch import Visibility, register_kernels
-from allworlds.learners.indices import IndexLearner, choose_lowest, write_optimistic
+from allworlds.learners.indices import IndexLearner, draw_lowest, write_optimistic
 from allworlds.learners.recipe import LearnerRecipe
 
 
@@ -116,10 +116,9 @@ class RobustUCB(IndexLearner[State]):
 
 
 @lean_jit
-def draw(state: State, first: float, second: float) -> Ticket:
-    """``argmin_i median_i - sqrt(width log(t) / O_i)``, one of the best by the first uniform."""
+def write_indices(state: State) -> None:
+    """``median_i - sqrt(width log(t) / O_i)``; minus infinity where no block of an arm is full."""
     write_optimistic(state.totals, state.seen, state.width * math.log(state.clock[0]), state.indices)
-    return choose_lowest(state.indices, state.clock, first)
 
 
 @lean_jit
@@ -174,7 +173,7 @@ def resolve(state: State) -> None:
             take_median(state, i)
 
 
-register_kernels(State, draw, update, resolve)
+register_kernels(State, draw_lowest, update, resolve, index_kernel=write_indices)
 
 RECIPES = (
     LearnerRecipe(

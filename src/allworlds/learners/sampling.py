@@ -31,7 +31,7 @@ def exponential_weights(losses: NDArray[np.float64], rate: float, out: NDArray[n
 
 @lean_jit
 def pick(distribution: NDArray[np.float64], uniform: float) -> int:
-    """The arm at which the running sum passes ``uniform``; what rounding leaves over goes to the likeliest arm."""
+    """The arm at which the running sum passes ``uniform``; the likeliest arm gets what rounding leaves over."""
     rest = uniform
     likeliest = 0
     for i in range(distribution.size):

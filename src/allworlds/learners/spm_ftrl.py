@@ -41,12 +41,11 @@ from allworlds.learners.dividing import (
     DrawnSpread,
     EstimateState,
     SpreadTicket,
-    add_estimates,
-    note_divisors,
+    learn_divided,
+    pick_seen,
     write_observed,
 )
 from allworlds.learners.recipe import LearnerRecipe
-from allworlds.learners.sampling import pick
 from allworlds.learners.separable import Regulariser, best_index, separable_step
 
 ROUND, BETA, DISTANCE, GROWTH = 0, 1, 2, 3
@@ -140,16 +139,14 @@ class SPMFTRL(DividingLearner[State, SpreadTicket]):
 @lean_jit
 def draw(state: State, first: float, second: float) -> DrawnSpread:
     """Draw ``I_t`` from ``p_t``; note ``P_t(i)`` of what it shows, and ``z_t / h_t``."""
-    arm = pick(state.distribution, first)
-    note_divisors(arm, state.visibility, state.observers, state.observed, 0.0, state.divisors)
+    arm = pick_seen(state, first, 0.0)
     return DrawnSpread(arm, float(state.distribution[arm]), float(state.clock[GROWTH]), int(state.clock[ROUND]))
 
 
 @lean_jit
 def update(state: State, ticket: DrawnSpread, losses: NDArray[np.float64]) -> None:
     """``Lhat_i += l_i / P_t(i)`` on the arms that are seen, ``beta += z_t / (beta h_t)``, then the next step."""
-    add_estimates(state.visibility, ticket.arm, losses, state.divisors, state.cumulative_losses)
-    state.clock[ROUND] += 1.0
+    learn_divided(state, ticket, losses)
     state.clock[BETA] += ticket.spread / state.clock[BETA]
     step(state)
 

@@ -28,8 +28,8 @@ from allworlds.learners.dividing import (
     DividedTicket,
     DividingLearner,
     EstimateState,
-    add_estimates,
     draw_seen,
+    learn_divided,
     write_observed,
 )
 from allworlds.learners.recipe import LearnerRecipe
@@ -75,8 +75,7 @@ class TsallisINFGraph(DividingLearner[State, DividedTicket]):
 @lean_jit
 def update(state: State, ticket: Ticket, losses: NDArray[np.float64]) -> None:
     """``Lhat_i += l_i / P_t(i)`` on the arms that are seen, then the next round's distribution."""
-    add_estimates(state.visibility, ticket.arm, losses, state.divisors, state.cumulative_losses)
-    state.clock[ROUND] += 1.0
+    learn_divided(state, ticket, losses)
     step(state)
 
 

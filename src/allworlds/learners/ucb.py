@@ -37,8 +37,8 @@ from allworlds.learners.dispatch import Visibility, register_kernels
 from allworlds.learners.indices import (
     IndexLearner,
     IndexState,
-    choose_lowest,
     count_seen,
+    draw_lowest,
     lowest,
     lowest_mean,
     mean,
@@ -133,13 +133,6 @@ class UCBMaxN(IndexLearner[MaxNState]):
 
 
 @lean_jit
-def draw_n(state: State, first: float, second: float) -> Ticket:
-    """``argmin_i mean_i - sqrt(width log(t) / O_i)``, one of the best by the first uniform."""
-    write_indices(state)
-    return choose_lowest(state.indices, state.clock, first)
-
-
-@lean_jit
 def draw_maxn(state: MaxNState, first: float, second: float) -> Ticket:
     """``J`` by the first uniform among equals, the best arm that shows it by the second."""
     write_indices(state)
@@ -186,8 +179,8 @@ def chance(state: MaxNState, least: float, ties: int, arm: int) -> float:
     return probability
 
 
-register_kernels(State, draw_n, count_seen)
-register_kernels(MaxNState, draw_maxn, count_seen)
+register_kernels(State, draw_lowest, count_seen, index_kernel=write_indices)
+register_kernels(MaxNState, draw_maxn, count_seen, index_kernel=write_indices)
 
 RECIPES = (
     LearnerRecipe(

@@ -31,7 +31,7 @@ from allworlds.kernels.jit import lean_jit
 from allworlds.learners.base import Ticket
 from allworlds.learners.dispatch import Visibility, register_kernels
 from allworlds.learners.domination import fractional_domination
-from allworlds.learners.indices import IndexLearner, choose_lowest, count_losses, mean
+from allworlds.learners.indices import IndexLearner, count_losses, draw_lowest, mean
 from allworlds.learners.recipe import LearnerRecipe
 
 ROUND, PHASE, MODE = 0, 1, 2
@@ -119,13 +119,6 @@ class UCBLP(IndexLearner[State]):
 
 
 @lean_jit
-def draw(state: State, first: float, second: float) -> Ticket:
-    """The arm with the lowest index, one of the best by the first uniform."""
-    write_indices(state)
-    return choose_lowest(state.indices, state.clock, first)
-
-
-@lean_jit
 def write_indices(state: State) -> None:
     """Minus what is due; or the times that an active arm was seen; or its mean."""
     mode = state.clock[MODE]
@@ -204,7 +197,7 @@ def eliminate(state: State) -> None:
             state.active[i] = 0.0
 
 
-register_kernels(State, draw, update)
+register_kernels(State, draw_lowest, update, index_kernel=write_indices)
 
 RECIPES = (
     LearnerRecipe(

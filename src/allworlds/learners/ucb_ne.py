@@ -23,9 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from allworlds.kernels.jit import lean_jit
-from allworlds.learners.base import Ticket
 from allworlds.learners.dispatch import register_kernels
-from allworlds.learners.indices import IndexLearner, IndexState, choose_lowest, count_seen
+from allworlds.learners.indices import IndexLearner, IndexState, count_seen, draw_lowest
 from allworlds.learners.recipe import LearnerRecipe
 
 
@@ -72,13 +71,6 @@ class UCBNE(IndexLearner[State]):
 
 
 @lean_jit
-def draw(state: State, first: float, second: float) -> Ticket:
-    """The arm with the lowest index, one of the best by the first uniform."""
-    write_indices(state)
-    return choose_lowest(state.indices, state.clock, first)
-
-
-@lean_jit
 def write_indices(state: State) -> None:
     """``mean_i - sqrt(width log(|N_i|^(1/4) t) / O_i)``; minus infinity where an arm was never seen."""
     log_round = math.log(state.clock[0])
@@ -88,7 +80,7 @@ def write_indices(state: State) -> None:
         state.indices[i] = state.totals[i] / seen - math.sqrt(bonus / seen) if seen > 0.0 else -math.inf
 
 
-register_kernels(State, draw, count_seen)
+register_kernels(State, draw_lowest, count_seen, index_kernel=write_indices)
 
 RECIPES = (
     LearnerRecipe(

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from allworlds.kernels.jit import lean_jit
 from allworlds.learners.base import Ticket
 from allworlds.learners.dispatch import Visibility, register_kernels
-from allworlds.learners.indices import IndexLearner, choose_lowest, count_losses
+from allworlds.learners.indices import IndexLearner, count_losses, draw_lowest
 from allworlds.learners.recipe import LearnerRecipe
 
 
@@ -77,13 +77,6 @@ class UCBVN(IndexLearner[State]):
 
 
 @lean_jit
-def draw(state: State, first: float, second: float) -> Ticket:
-    """``argmin_i mean_i - sqrt(2 V_i E / O_i) - 3 E / O_i``, one of the best by the first uniform."""
-    write_indices(state)
-    return choose_lowest(state.indices, state.clock, first)
-
-
-@lean_jit
 def update(state: State, ticket: Ticket, losses: NDArray[np.float64]) -> None:
     """Count every arm that is seen, its loss and its square."""
     count_losses(state.visibility, ticket.arm, losses, state.totals, state.seen)
@@ -107,7 +100,7 @@ def write_indices(state: State) -> None:
             state.indices[i] = -math.inf
 
 
-register_kernels(State, draw, update)
+register_kernels(State, draw_lowest, update, index_kernel=write_indices)
 
 RECIPES = (
     LearnerRecipe(

@@ -37,7 +37,7 @@ from allworlds.graphs.changing import ChangingGraph
 from allworlds.kernels.jit import lean_jit
 from allworlds.learners.base import Ticket
 from allworlds.learners.dispatch import Visibility, register_kernels
-from allworlds.learners.indices import IndexLearner, choose_lowest, count_losses, write_optimistic
+from allworlds.learners.indices import IndexLearner, count_losses, draw_lowest, write_optimistic
 from allworlds.learners.recipe import LearnerRecipe
 
 XI = 0.6
@@ -179,20 +179,6 @@ class UCBDiscounted(IndexLearner[DiscountedState]):
 
 
 @lean_jit
-def draw_windowed(state: WindowState, first: float, second: float) -> Ticket:
-    """The arm with the lowest index, one of the best by the first uniform."""
-    write_windowed(state)
-    return choose_lowest(state.indices, state.clock, first)
-
-
-@lean_jit
-def draw_discounted(state: DiscountedState, first: float, second: float) -> Ticket:
-    """The arm with the lowest index, one of the best by the first uniform."""
-    write_discounted(state)
-    return choose_lowest(state.indices, state.clock, first)
-
-
-@lean_jit
 def update_windowed(state: WindowState, ticket: Ticket, losses: NDArray[np.float64]) -> None:
     """Forget the round that leaves the window, and put the new one in its place."""
     row = (int(state.clock[ROUND]) - 1) % state.sizes.size
@@ -234,8 +220,8 @@ def write_discounted(state: DiscountedState) -> None:
     write_optimistic(state.totals, state.seen, state.width * log_rounds, state.indices)
 
 
-register_kernels(WindowState, draw_windowed, update_windowed)
-register_kernels(DiscountedState, draw_discounted, update_discounted)
+register_kernels(WindowState, draw_lowest, update_windowed, index_kernel=write_windowed)
+register_kernels(DiscountedState, draw_lowest, update_discounted, index_kernel=write_discounted)
 
 _SOURCE = 'Garivier and Moulines, "On upper-confidence bound policies for switching bandit problems", ALT 2011'
 

@@ -1,9 +1,8 @@
-"""Pictures of covers: cliques as coloured islands, clique sizes for large graphs, masses of cliques over time."""
+"""Pictures of covers: cliques as coloured islands, clique sizes for large graphs."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from allworlds.reporting.canvas import CATEGORIES, blank, house_style
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
     from allworlds.covers import CliqueCover
 
@@ -206,35 +205,3 @@ def _title(cover: CliqueCover) -> str:
     if cover.is_minimum:
         return f"{held}, proved to be the fewest"
     return held if cover.lower_bound is None else f"{held}, at least {cover.lower_bound:,} are needed"
-
-
-def clique_masses(ax: Axes, rounds: ArrayLike, masses: ArrayLike, names: Sequence[str]) -> Axes:
-    """Draw how a learner divides its probability between cliques over time.
-
-    ``rounds`` has shape ``(n,)``, ``masses`` ``(n, n_cliques)`` with rows that sum to one, and ``names`` one
-    name a clique, written in the middle of its best times. A clique that never has a fifth of the whole, the
-    first rounds aside, gets no name.
-
-    >>> from allworlds.reporting.canvas import blank
-    >>> ax = clique_masses(blank(3.0, 2.0).subplots(), [1, 2], [[0.5, 0.5], [0.1, 0.9]], ["left", "right"])
-    >>> [text.get_text() for text in ax.texts]
-    ['left', 'right']
-    """
-    times, shares = np.asarray(rounds), np.asarray(masses, dtype=np.float64)
-    areas = ax.stackplot(
-        times, shares.T, colors=[CATEGORIES[k % len(CATEGORIES)] for k in range(shares.shape[1])], linewidth=0
-    )
-    tops = np.cumsum(shares, axis=1)
-    for clique, (name, area) in enumerate(zip(names, areas, strict=True)):
-        area.set_edgecolor("face")
-        share = np.where(np.arange(len(times)) < len(times) // 12, 0.0, shares[:, clique])  # after a wild start
-        best = np.flatnonzero(share >= 0.95 * share.max())
-        at = int(best[len(best) // 2])
-        if share[at] >= 0.2:
-            height = tops[at, clique] - share[at] / 2
-            ax.text(times[at], height, name, color="white", ha="center", va="center", fontweight="bold")
-    ax.set_xlim(times[0], times[-1])
-    ax.set_ylim(0.0, 1.0)
-    ax.set_xlabel("round")
-    ax.set_ylabel("probability of each clique")
-    return ax

@@ -84,15 +84,15 @@ class Draft:
         """Where the learners stand at the end."""
         return {name: moved(position, *self.moves.get(name, (0, 0))) for name, position in self.taken.items()}
 
-    def statement(self, check_time: bool) -> tuple[str, list[Any]]:
-        """:data:`WRITE` with its parameters."""
+    def statement(self, now: float | None) -> tuple[str, list[Any]]:
+        """:data:`WRITE` with its parameters; ``now`` is what the database's clock should say, None for whatever."""
         learners = [(name, *taken, *self.moves.get(name, (0, 0))) for name, taken in sorted(self.taken.items())]
         ended = endings(self.events)
         numbered = [(i, *row) for i, row in enumerate(self.decisions)]
         numbered.sort(key=lambda row: row[1:3])  # so that two processes with the same ids do not wait in a circle
         parameters: list[Any] = [*arrays(learners, 6), *arrays(numbered, 1 + len(DecisionRow._fields))]
         parameters += [*arrays(self.events, len(EventRow._fields)), *arrays(ended, 4)]
-        time = [self.began, SAME_TIME if check_time else 1e18]
+        time = [0.0, 1e18] if now is None else [now, SAME_TIME]
         return WRITE, [*parameters, *time, len(learners), len(self.decisions), len(ended)]
 
 

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.agents.agent import learner_from_data, rule_to_data
 from allworlds.agents.arms import cover_with_arm, cover_without_arm, graph_of, with_arm, without_arm
+from allworlds.agents.memory import learner_from_data, rule_to_data
 from allworlds.agents.reports import ValueRange
 from allworlds.covers import CliqueCover
 from allworlds.foundation.checks import shorten

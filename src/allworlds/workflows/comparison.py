@@ -92,8 +92,17 @@ class Result:
     @property
     def regime(self) -> str | None:
         """The regime that the world stands for."""
-        name = parse_spec(self.world).name
-        return next((regime for regime, worlds in REGIMES.items() if name in worlds), None)
+        return regime_of(self.world)
+
+
+def regime_of(world: str) -> str | None:
+    """The regime that a world stands for.
+
+    >>> regime_of("lock-in:quiet=0.35"), regime_of("uniform")
+    ('adversarial', None)
+    """
+    name = parse_spec(world).name
+    return next((regime for regime, worlds in REGIMES.items() if name in worlds), None)
 
 
 def collect(experiment: str, folder: str | Path) -> list[Result]:

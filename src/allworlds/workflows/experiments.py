@@ -204,7 +204,7 @@ def run_plan(
                 checksum = store.checksum()
     except RunStopped as error:
         words = ["allworlds", "resume", str(folder), *(["--cluster", cluster] if cluster else [])]
-        raise RunStopped(f"{error}; what is finished is kept, and '{shlex.join(words)}' goes on") from None
+        raise RunStopped(f"{error}; what is finished is kept, and '{shlex.join(words)}' resumes the run") from None
     return RunSummary(
         folder=folder,
         name=plan.experiment.name,

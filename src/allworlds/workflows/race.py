@@ -321,7 +321,7 @@ def _summarise(race: Race, plan: RunPlan, folder: Path) -> RaceSummary:
     if len(cells) < len(plan.cells):
         raise InvalidParameter(
             f"the race in '{folder}' has {len(cells)} of {len(plan.cells)} cells finished; "
-            f"'allworlds resume {folder}' goes on"
+            f"'allworlds resume {folder}' plays the others"
         )
     groups: dict[tuple[str, str], list[FinishedCell]] = {
         (world, learner): [] for world in race.worlds for learner in race.learners

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -37,9 +38,10 @@ def adversarial(kind: str = "switching", *arguments: Any, **options: Any) -> Wor
     if kind not in kinds:
         raise InvalidParameter(f"kind is {kind!r}; expected one of {', '.join(kinds)}")
     try:
-        return kinds[kind](*arguments, **options)
+        inspect.signature(kinds[kind]).bind(*arguments, **options)
     except TypeError as error:
         raise InvalidParameter(f"the {kind} world does not take these arguments: {error}") from None
+    return kinds[kind](*arguments, **options)
 
 
 def constrained_adversary(

@@ -191,7 +191,7 @@ WORLDS = Registry(
     Recipe(
         "misleading-graph",
         _misleading,
-        "the graph shows the best arm rather when it loses; only on the graph misleading-edges",
+        "the graph shows the best arm more often when it loses; only on the graph misleading-edges",
         "misleading-graph:gap=0.05",
         {"gap": "number", "best": "integer"},
     ),
