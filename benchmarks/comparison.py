@@ -23,7 +23,7 @@ from allworlds.experiments.reading import read_experiment
 from allworlds.experiments.work import code_version
 from allworlds.graphs.by_name import make_graph
 from allworlds.learners.by_name import LEARNERS, make_learner
-from allworlds.reporting.heat_map import character
+from allworlds.reporting.heat_map import characters
 from allworlds.reporting.race_figures import short_titles
 from allworlds.simulation import play
 from allworlds.workflows.comparison import (
@@ -61,14 +61,14 @@ def matrix(rows: Sequence[Result], column: Callable[[Result], str], titles: dict
             mine = worst.setdefault(row.learner, {})
             mine[column(row)] = max(row.ratio, mine.get(column(row), 0.0))
     columns = [one for one in columns if any(one in mine for mine in worst.values())]
-    order = sorted(worst, key=lambda name: max(worst[name].values()))
+    order, kinds = sorted(worst, key=lambda name: max(worst[name].values())), characters(worst)
     body = []
     for name in order:
         mine = worst[name]
         shown = f"**{name}**" if name == OURS else name
         cells = [
             ratio_text(max(mine.values())),
-            character(list(mine.values())),
+            kinds[name],
             *(ratio_text(mine.get(one)) for one in columns),
         ]
         body.append([shown, *cells])

@@ -198,7 +198,7 @@ def chance(folders: Mapping[str, Path]) -> str:
                 continue
             judged = [again(cells, most, by_graph=by_graph) for by_graph in (True, False) for most in (1.5, 2.5)]
             advised = intervals(cells, told) if name == HELD_BACK else ["–", "–"]
-            body.append([name, told or "untold", str(len(cells)), *advised, *judged])
+            body.append([name, told or "untold", str(len(ratios(cells, slice(None)))), *advised, *judged])
     head = ["cells of", "told", "cells", "advised: at most 1.5 [95 %]", "at most 2.5 [95 %]"]
     head += ["one learner a graph, chosen in half of the runs: at most 1.5", "at most 2.5"]
     return markdown([*head, "one learner a cell, likewise: at most 1.5", "at most 2.5"], body)

@@ -15,6 +15,7 @@ from allworlds.covers import CliqueCover, clique_cover
 from allworlds.foundation.errors import InvalidParameter
 from allworlds.kernels.random import uniform_pair
 from allworlds.learners.by_name import make_learner
+from allworlds.learners.dividing import spread_of
 from allworlds.learners.exp3_g import Exp3G
 from allworlds.worlds import one_good_arm, stochastic, switching
 from estimates import GRAPHS, adjacency, mean_step
@@ -225,3 +226,8 @@ def test_an_exploration_that_is_no_share_is_refused(exploration):
     with pytest.raises(InvalidParameter, match=r"exploration is .*; expected"):
         Exp3G(graphs.bandit(3), exploration=exploration)
     assert Exp3G(graphs.bandit(3), exploration=1.0).exploration == 1.0
+
+
+def test_an_arm_whose_probability_vanished_adds_nothing_to_the_spread():
+    p, where = np.array([0.0, 1.0]), np.array([0, 1])
+    assert spread_of(p, np.array([0.0, 0.5]), where, 0.0) == 2.0

@@ -104,3 +104,8 @@ def test_where_nothing_changes_it_hardly_ever_starts_again():
 def test_arguments_that_mean_nothing_are_refused(wrong, sentence):
     with pytest.raises(InvalidParameter, match=sentence):
         LuNonstationary(graphs.bandit(2), **wrong)
+
+
+@pytest.mark.parametrize(("asked", "window"), [(2, 2), (5, 6), (6, 6)])
+def test_a_window_has_two_equal_halves_and_is_no_shorter_than_asked(asked, window):
+    assert LuNonstationary(graphs.bandit(2), asked).window == window

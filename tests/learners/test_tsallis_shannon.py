@@ -16,6 +16,7 @@ from allworlds.ftrl import Constants, solve_ftrl
 from allworlds.ftrl.clock import BARRIER, MULTIPLIER
 from allworlds.kernels.random import uniform_pair
 from allworlds.learners import TsallisShannon
+from allworlds.learners.dispatch import write_clique_masses
 from allworlds.learners.tsallis_shannon import constants_like
 from allworlds.learners.tsallis_shannon_round import hold_back, resolve, write_distribution
 
@@ -454,6 +455,14 @@ def test_what_rounding_leaves_over_in_a_clique_goes_to_its_likeliest_arm():
         assert ticket.arm == clique[places[-1]]
         assert ticket.probability == pytest.approx(p[ticket.arm], rel=1e-9)
     assert max(places) > 0
+
+
+def test_the_masses_of_a_trace_are_those_of_all_cliques():
+    learner = TsallisShannon(interleaved_cover())
+    state, masses = play(learner, 40), np.zeros(4)
+    write_clique_masses(state, masses)
+    assert masses == pytest.approx(learner.clique_mass(state), rel=1e-15)
+    assert masses.sum() == pytest.approx(1.0, abs=1e-9)
 
 
 def test_a_saved_state_that_does_not_fit_is_refused():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -19,6 +21,7 @@ SETTINGS = {
     "sharp": Constants.sharp,
     "unproved": Constants.unproved,
     "paper": lambda cover: Constants.paper(cover, 1000),
+    "tight": lambda cover: replace(Constants.practical(cover), deficit_limit=1e-3, deficit_root=0.0),
 }
 BRIDGED = FeedbackGraph(6, [(0, 2), (2, 4), (0, 4), (1, 3), (3, 5), (1, 5), (4, 5)])
 

@@ -375,6 +375,15 @@ def test_open_decisions_in_memory_are_few_and_older_ones_are_read(
     assert ask(engine.view("prices"))["open"] == 0
 
 
+def test_an_id_that_comes_again_is_not_counted_as_open_again(store: Store) -> None:
+    engine = store.start()
+    ask(engine.create(PRICES))
+    answer = ask(engine.choose("prices", "user"))
+    ask(engine.observe("prices", "user", outcome(answer)))
+    assert [ask(engine.choose("prices", "user")) for _ in range(3)] == [answer] * 3
+    assert engine._lives["prices"].open == 0
+
+
 def test_an_id_that_was_decided_is_answered_also_where_a_new_one_would_be_refused(store: Store) -> None:
     engine = store.start(max_open=1)
     ask(engine.create(PRICES))

@@ -8,14 +8,14 @@ kind of colour vision.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from html import escape
 
 BLUE, WHITE, ORANGE = (126, 182, 222), (255, 255, 255), (226, 120, 62)
 MIDDLE, END = 2.0, 10.0
 SAFE, NEAR = 3.0, 1.15
-"""A learner is safe if its worst ratio is at most the first, and a specialist if it is not but has a ratio of at most
-the second in some column."""
+"""A learner is safe if its worst ratio is at most the first. A specialist is not safe, but has a ratio of at most the
+second in some column in which others have more than ``MIDDLE``: where all are equally good, nobody is special."""
 
 
 def heat_colour(ratio: float) -> str:
@@ -33,15 +33,25 @@ def heat_colour(ratio: float) -> str:
     return "#" + "".join(f"{round(a + share * (b - a)):02x}" for a, b in zip(low, high, strict=True))
 
 
-def character(ratios: Sequence[float]) -> str:
-    """What kind of choice a learner is: safe, a specialist, or neither.
+def characters(ratios: Mapping[str, Mapping[str, float | None]]) -> dict[str, str]:
+    """What kind of choice each learner is: safe, a specialist, or neither.
 
-    >>> character([1.0, 2.5]), character([1.0, 40.0]), character([2.0, 40.0]), character([])
-    ('safe', 'specialist', '', '')
+    >>> characters({"a": {"x": 1.0, "y": 2.5}, "b": {"x": 1.1, "y": 4.0}, "c": {"x": 1.0, "y": 1.1, "z": 9.0}, "d": {}})
+    {'a': 'safe', 'b': '', 'c': 'specialist', 'd': ''}
     """
-    if not ratios:
-        return ""
-    return "safe" if max(ratios) <= SAFE else "specialist" if min(ratios) <= NEAR else ""
+    worst: dict[str, float] = {}
+    for row in ratios.values():
+        for column, value in row.items():
+            worst[column] = max(worst.get(column, 0.0), value or 0.0)
+
+    def kind(row: Mapping[str, float | None]) -> str:
+        known = {column: value for column, value in row.items() if value is not None}
+        if known and max(known.values()) <= SAFE:
+            return "safe"
+        near = any(value <= NEAR and worst[column] > MIDDLE for column, value in known.items())
+        return "specialist" if near else ""
+
+    return {name: kind(row) for name, row in ratios.items()}
 
 
 def heat_table(
@@ -55,12 +65,12 @@ def heat_table(
     """
     titles = (title.replace("-", "\N{NON-BREAKING HYPHEN}") for title in columns.values())  # lock-in is one word
     head = "".join(f'<th scope="col">{escape(title)}</th>' for title in ["learner", "", "worst", *titles])
-    body = []
+    body, kinds = [], characters(ratios)
     for name, row in ratios.items():
         known = [value for value in (row.get(column) for column in columns) if value is not None]
         cells = [_cell(max(known, default=None)), *(_cell(row.get(column)) for column in columns)]
         look = (classes or {}).get(name, "")
-        first = f'<td>{escape(name)}</td><td class="kind">{character(known)}</td>'
+        first = f'<td>{escape(name)}</td><td class="kind">{kinds[name]}</td>'
         body.append(f"<tr{f' class={look!r}' if look else ''}>{first}{''.join(cells)}</tr>".replace("'", '"'))
     return (
         '<div class="wide"><table class="heat">'

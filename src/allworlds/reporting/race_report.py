@@ -14,8 +14,8 @@ from allworlds.foundation.specs import parse_spec
 from allworlds.ftrl import Constants
 from allworlds.graphs import AnyGraph, FeedbackGraph, NoisyGraph
 from allworlds.reporting.curves import has_logarithms
+from allworlds.reporting.heat_map import MIDDLE, SAFE, heat_table
 from allworlds.reporting.heat_map import NEAR as BEST
-from allworlds.reporting.heat_map import SAFE, heat_table
 from allworlds.reporting.page import (
     Cell,
     between,
@@ -48,7 +48,8 @@ ABOUT_REGRET = (
 ABOUT_RATIOS = (
     f"Mean regret over the best learner's in each world, the safest learner first: blue is near the best, orange far "
     f"from it. Safe: at most {SAFE:g} times the best in every world. Specialist: not safe, but at most {BEST:g} times "
-    "the best in some world. Worlds in which the best regret is about zero or below have no ratios and are left out."
+    f"the best in some world where others have more than {MIDDLE:g} times. Worlds in which the best regret is about "
+    "zero or below have no ratios and are left out."
 )
 OVER_TIME = "Regret over time. Mean regret at the end"
 MANY = 16
