@@ -227,7 +227,7 @@ class Journal(Protocol):
     def listen(self, hint: Callable[[str], object]) -> None:
         """Call ``hint``, in another thread, soon after any process made or changed a learner, with its name, or a key.
 
-        For a key it is called with :data:`KEYS`. It is only a hint: it may never come, so whoever listens asks as well.
+        For a key it is called with :data:`KEYS`. A hint may be lost, so the listener has to ask as well.
         """
 
     def keys(self) -> list[KeyRow]:
