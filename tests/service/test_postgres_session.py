@@ -170,6 +170,33 @@ def test_a_batch_of_a_process_that_is_alone_whose_answer_is_lost_is_done_again_a
         outside.close()
 
 
+@pytest.mark.parametrize(("cut", "written"), [("before", 0), ("after", 1)])
+def test_a_decision_without_an_id_whose_answer_is_lost_is_made_once(
+    postgres: PostgresServer, cut: str, written: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = postgres.new_database()
+    with tempfile.TemporaryDirectory(prefix="wire-") as folder, wire(postgres.folder, Path(folder)) as line:
+        near = url.replace(str(postgres.folder), folder)
+        store = Store(lambda clock: PostgresJournal(near, clock=clock, wary=0.0))
+        engine = store.start(snapshot_every=1)
+        ask(engine.create(PRICES))
+        first = ask(engine.choose("prices", "a"))
+        journal, outside = store.journals[0], PostgresJournal(url)
+        begin, found = journal._begin, []
+        monkeypatch.setattr(journal, "_begin", lambda: found.append(outside.position("prices").seq) or begin())
+        losses = dict.fromkeys(first["observe"], 0.5)
+        calls = [Call("choose", "prices", {}), Call("observe", "prices", {"id": "a", "losses": losses})]
+        line.cut = cut  # type: ignore[assignment]
+        engine._run(calls)
+        assert [call.error for call in calls] == [None, None]
+        assert found == [written]  # when it was done again
+        made = calls[0].answer["id"]
+        assert list(outside.decisions("prices", [made])) == [made]
+        assert outside.open_count("prices") == 1  # no second one that nobody knows
+        store.stop()
+        outside.close()
+
+
 def test_a_batch_of_decisions_and_outcomes_is_four_round_trips(
     postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

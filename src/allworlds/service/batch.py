@@ -90,9 +90,10 @@ class Batch(LearnerVerbs):
                 call.error = error
                 continue
             for k, item in enumerate(items):
-                given = item.get("id")
+                if item.get("id") is None:
+                    item["id"] = uuid4().hex  # kept: run again because an answer was lost, it is the same decision
                 try:
-                    id = uuid4().hex if given is None else check_text("id", given)
+                    id = check_text("id", item["id"])
                 except AllWorldsError as error:
                     call.answer[k] = as_service_error(error)
                     continue

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ class Call:
 
     __slots__ = ("answer", "arguments", "deliver", "error", "future", "name", "verb")
 
-    def __init__(self, verb: str, name: str = "", arguments: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, verb: str, name: str = "", arguments: dict[str, Any] | None = None) -> None:
         self.verb, self.name, self.arguments = verb, name, arguments or {}
         self.deliver: Callable[[list[Call]], object] | None = None
         self.answer: Any = None
