@@ -71,7 +71,8 @@ def test_a_cover_is_written_and_raced_on(tmp_path):
     ("arguments", "sentence"),
     [
         (["nowhere/graph.txt"], "there is no file 'nowhere/graph.txt'"),
-        (["bandti:3"], "the nearest are bandit"),
+        (["./"], "'.' is a folder; expected an edge list"),
+        (["bandti:3"], "there is no file or graph 'bandti'; the nearest are bandit"),
         (["cycle:5", "--method", "magic"], "there is no method 'magic'"),
         (["cycle:5", "--objective", "gold"], "there is no objective 'gold'; there are cliques, penalty"),
         (["cycle:5", "--time-limit", "-1"], "time_limit is -1.0; expected a finite number above 0"),

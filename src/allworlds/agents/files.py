@@ -29,7 +29,8 @@ VERSION = 3
 def as_path(path: object) -> Path:
     """A name or a path, as a path; raise InvalidParameter unless it ends in .json or .npz."""
     if not isinstance(path, str | os.PathLike) or Path(path).suffix not in (".json", ".npz"):
-        raise InvalidParameter(f"path is {path!r}; expected a name ending in .json or .npz")
+        given = str(path) if isinstance(path, Path) else path
+        raise InvalidParameter(f"path is {given!r}; expected a name ending in .json or .npz")
     return Path(path)
 
 

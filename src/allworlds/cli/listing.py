@@ -99,7 +99,7 @@ def _tell(recipe: LearnerRecipe) -> None:
 
 
 def worlds(as_json: AsJson = False) -> None:
-    """List the worlds, each with an example of how it is written."""
+    """List the worlds, each with an example of how it is written; --json adds the names of their options."""
     from allworlds.worlds.by_name import WORLDS
 
     titles = {"name": "world", "line": "what it is", "example": EXAMPLE}
@@ -107,7 +107,7 @@ def worlds(as_json: AsJson = False) -> None:
 
 
 def graphs(as_json: AsJson = False) -> None:
-    """List the graphs, each with its form and an example; file:PATH reads a file."""
+    """List the graphs, each with its form and an example; file:PATH reads a file; --json adds their options."""
     from allworlds.graphs.by_name import GRAPHS
 
     titles = {"form": "graph", "line": "what it is", "example": EXAMPLE}

@@ -87,7 +87,7 @@ def exchange(request: Request[T], settings: Settings) -> Generator[float | None,
         spent = time.monotonic() - started
         if spent + wait > settings.retry_for:
             if attempts > 1:
-                problem.args = (f"{problem}, after {counted(attempts, 'attempt')} in {spent:.1f} s",)
+                problem.args = (f"{problem} (after {counted(attempts, 'attempt')} in {spent:.1f} s)",)
             raise problem
         yield wait
         pause = min(2.0 * pause, LONGEST_PAUSE)

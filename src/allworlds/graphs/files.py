@@ -49,7 +49,8 @@ def read_graph(path: str | Path, form: str = "auto") -> FeedbackGraph:
     """
     file = Path(path)
     if not file.is_file():
-        raise InvalidGraph(f"there is no file '{file}'; expected an edge list, GraphML, METIS or a CSV matrix")
+        wrong = f"'{file}' is a folder" if file.is_dir() else f"there is no file '{file}'"
+        raise InvalidGraph(f"{wrong}; expected an edge list, GraphML, METIS or a CSV matrix")
     if check_known(form, FORMATS, "form of graph files") == "auto":
         form = SUFFIXES.get(file.suffix.lower(), "auto")
     try:

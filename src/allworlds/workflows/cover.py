@@ -17,9 +17,9 @@ from allworlds.covers.covering import INTERRUPTED, compile_searches
 from allworlds.covers.numbers import Independence, fractional_cover, independence_number
 from allworlds.foundation.errors import InvalidParameter
 from allworlds.foundation.files import open_folder
-from allworlds.foundation.specs import check_known
+from allworlds.foundation.specs import check_known, parse_spec
 from allworlds.graphs import AnyGraph
-from allworlds.graphs.by_name import make_graph
+from allworlds.graphs.by_name import GRAPHS, make_graph
 from allworlds.graphs.files import FORMATS, parse_graph, read_graph
 from allworlds.graphs.graph import check_graph
 from allworlds.graphs.storage import DisjointCliques
@@ -141,6 +141,7 @@ def find_graph(source: str, form: str = "auto") -> AnyGraph:
         return parse_graph(sys.stdin.read(), form)
     if Path(source).is_file() or any(mark in source.partition(":")[0] for mark in "./\\"):
         return read_graph(source, form)
+    check_known(parse_spec(source).name, GRAPHS, "file or graph", "allworlds graphs")
     return make_graph(source)
 
 
