@@ -52,3 +52,9 @@ def test_who_takes_a_graph_instead_is_said_with_six_names():
     assert len(listed) == 6
     kinds = [type(make_learner(name, graph, 10)) for name in listed]
     assert all(accepts_graph(kind, graph) and kind.shows == "neighbours" for kind in kinds)  # those that use the graph
+
+
+def test_the_repr_of_a_learner_on_cliques_names_the_cover_alone():
+    shown = repr(TsallisShannon(graphs.cycle(5)))
+    assert shown.startswith("TsallisShannon(cover=CliqueCover(5 arms in 3 cliques")
+    assert "graph=" not in shown

@@ -90,6 +90,15 @@ def test_the_printed_rate_is_the_default_and_the_round_stands_for_a_missing_hori
     assert state.clock.tolist() == [2.0, 0.5, 0.0]
 
 
+def test_without_a_horizon_it_starts_again_by_the_logarithm_of_the_round():
+    learner, limit = Broad(graphs.bandit(2), rate=1.0), 2 * math.log(1000) / 3
+    for variation, restarts in ((limit - 0.51, False), (limit - 0.49, True)):  # the round below adds 1/2
+        fresh = learner.pack(learner.init()) | {"clock": np.array([1000.0, 1.0, variation])}
+        state = learner.unpack(fresh)
+        learner.update(state, learner.draw(state, 0.0, 0.0), np.array([1.0]))
+        assert state.clock[1] == (0.5 if restarts else 1.0)
+
+
 @pytest.mark.compiled
 def test_it_learns_in_a_friendly_world():
     learner = make_learner("broad:rate=0.1", graphs.bandit(5), horizon=20_000)

@@ -130,3 +130,27 @@ def test_a_learner_that_is_told_nothing_has_the_constants_of_its_docs(name):
     numbers = {key: value for key, value in given.items() if isinstance(value, int | float)}
     scale = {"scale": 1.0} if isinstance(given.get("scale"), float) else {}
     assert numbers == DEFAULTS.get(name, {}) | scale
+
+
+def test_every_learner_is_a_rival_but_those_that_see_more_than_the_graph_shows():
+    assert {name for name, recipe in LEARNERS.items() if not recipe.rival} == {"hedge"}
+    assert {name for name, recipe in LEARNERS.items() if recipe.kind.shows == "everything"} == {"hedge"}
+
+
+def test_learners_that_divide_by_the_probability_of_a_draw_take_a_mask_and_the_plainest_of_them_new_arms():
+    ours = {"tsallis-shannon", "tsallis-shannon-paper", "tsallis-shannon-sharp"}
+    movable = {"exp3", "exp3-ix", "exp3-set", *ours}
+    others = {
+        "elp",
+        "exp3-g",
+        "hybrid",
+        "inf",
+        "tsallis-inf",
+        "tsallis-inf-graph",
+        "tsallis-inf-rv",
+        "tsallis-shannon-all",
+    }
+    assert {name for name, recipe in LEARNERS.items() if recipe.kind.movable} == movable
+    assert {name for name, recipe in LEARNERS.items() if recipe.kind.redrawn} == movable | others | {
+        "tsallis-shannon-all"
+    }

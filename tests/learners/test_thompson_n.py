@@ -9,7 +9,7 @@ from scipy import integrate, stats
 from allworlds import graphs
 from allworlds.kernels.random import uniform_pair
 from allworlds.learners import ThompsonN
-from allworlds.learners.thompson_n import count_guesses
+from allworlds.learners.thompson_n import chance_of_lowest, count_guesses
 
 N_ARMS = 5
 
@@ -60,6 +60,15 @@ def test_the_distribution_that_is_logged_is_that_of_the_posterior():
     losses, rewards = np.array([3.0, 1.0, 4.0, 1.0, 5.0]), np.array([9.0, 2.0, 6.0, 5.0, 3.0])
     learner, state = learner_and_state(losses, rewards)
     assert learner.logged_distribution(state) == pytest.approx(chances(losses, rewards), abs=1e-5)
+
+
+def test_after_millions_of_losses_the_logged_distribution_is_that_of_normal_guesses():
+    """The guesses are then so sharp that only a grid around them sees them."""
+    a, b = np.array([5.0e7, 5.001e7]), np.array([5.0e7, 4.999e7])
+    mean, variance = a / (a + b), a * b / ((a + b) ** 2 * (a + b + 1.0))
+    first = stats.norm.cdf((mean[1] - mean[0]) / np.sqrt(variance.sum()))
+    assert 0.9 < first < 0.95
+    assert chance_of_lowest(a, b) == pytest.approx([first, 1.0 - first], abs=1e-4)
 
 
 def test_the_posterior_counts_what_was_seen():
