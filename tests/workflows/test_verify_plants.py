@@ -59,6 +59,12 @@ def test_every_line_has_an_error_that_is_planted_in_it() -> None:
     assert set(THEOREMS) | set(CHECKED) <= set(LEAST_SHARE)
 
 
+@pytest.mark.parametrize("label", CHECKED)
+def test_without_an_error_the_line_is_green(label: str, instances: Instances) -> None:
+    """Else the tests below would pass whatever is planted."""
+    assert verdict(label, instances)
+
+
 @pytest.mark.parametrize("error", SIDES)
 @pytest.mark.parametrize("label", CHECKED)
 def test_a_wrong_side_turns_the_line_red(

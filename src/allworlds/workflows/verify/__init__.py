@@ -37,9 +37,8 @@ LEAST_SHARE: dict[str, float] = tomllib.loads((files(__name__) / "least_shares.t
 
 ``left <= right`` also holds where a left side is 0 or a right side ten times too large. But the largest
 ``left / right`` of most statements is about the same on every seed. Each number is about a third of the smallest that
-was seen on several seeds at the scale ``quick``; on sixty seeds for what the default holds back, which varies most, by
-a factor of ten. A statement that is not listed compares a difference with what rounding may cost, or an eigenvalue with
-0.
+was seen on several seeds at the scale ``quick``. A statement that is not listed compares a difference with what
+rounding may cost, or an eigenvalue with 0.
 """
 
 Scale = Literal["quick", "full"]

@@ -107,13 +107,32 @@ def random_practical_round(rng: np.random.Generator) -> PracticalRound:
     if far < 0.15:
         cumulative[cover.owner == 0] += 10.0 ** rng.uniform(3.0, 8.0)
     elif far < 0.4:
-        rounds = t + constants.head_start
-        limit = constants.deficit_limit * rounds + constants.deficit_root * math.sqrt(rounds)
-        cumulative[cover.owner == 0] += limit * rng.uniform(0.2, 1.0)
+        cumulative[cover.owner == 0] += _deficit_limit(constants, t) * rng.uniform(0.2, 1.0)
     best_arm, losses = _losses(rng, cumulative)
     if rng.random() < 0.2:
         losses[:] = float(rng.integers(2))
     return PracticalRound(cover, constants, t, baseline, highest, cumulative, losses, best_arm)
+
+
+def held_back_round(rng: np.random.Generator) -> PracticalRound:
+    """A round with the default constants in which one clique of 2 or 3 is close to where its estimates are held back.
+
+    Nothing else tells the arms apart and all of them lose 1, so the bounds on what is held back come close.
+
+    >>> float(held_back_round(np.random.default_rng(0)).losses.min())
+    1.0
+    """
+    cover = cover_of([int(size) for size in rng.integers(1, 7, int(rng.integers(2, 4)))])
+    constants = Constants.practical(cover)
+    t = int(10.0 ** rng.uniform(0.0, LATEST))
+    behind = np.where(cover.owner == 0, _deficit_limit(constants, t) * rng.uniform(0.2, 1.0), 0.0)
+    return PracticalRound(cover, constants, t, 0.0, 0.0, behind, np.ones(cover.n_arms), cover.n_arms - 1)
+
+
+def _deficit_limit(constants: Constants, t: int) -> float:
+    """How far behind a clique may be in round ``t``."""
+    rounds = t + constants.head_start
+    return constants.deficit_limit * rounds + constants.deficit_root * math.sqrt(rounds)
 
 
 def _cumulative(rng: np.random.Generator, cover: CliqueCover, scale: float) -> Array:
@@ -276,6 +295,12 @@ class Instances:
         """Points of the orthant on random covers; every arm has at least 1e-4 of its clique."""
         rng = self.rng(2)
         return [self._point(rng) for _ in range(100 if self.full else 20)]
+
+    @cached_property
+    def held_back(self) -> list[PracticalRound]:
+        """Rounds in which a clique is nearly or just held back."""
+        rng = self.rng(24)
+        return [held_back_round(rng) for _ in range(400 if self.full else 100)]
 
     def states(self, which: str) -> list[Any]:
         """Rounds with the ``paper``, the ``sharp`` or the ``practical`` constants; ``both`` are the first two.
