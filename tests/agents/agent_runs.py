@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+
 import numpy as np
 import pytest
 
@@ -53,8 +56,9 @@ def learner_bits(agent):
 
 
 def everything(agent):
-    """The learner's state, the open decisions, and the round: what a refused call must leave alone."""
+    """The learner's state, the open decisions, the round and the counts: what a refused call must leave alone."""
     kept = agent._next_id, list(agent.history), dict(agent.minimum_share), agent._without_bound, agent.learner.graph
+    kept += (agent._tally.pack().tobytes(),)
     return learner_bits(agent), dict(agent.pending), agent.round, agent.distribution.tobytes(), kept
 
 
@@ -65,3 +69,11 @@ def refused(agent, error, sentence, call):
         call()
     assert isinstance(caught.value, aw.AllWorldsError)
     assert everything(agent) == before
+
+
+def resign(path, change):
+    """Rewrite a JSON file after ``change`` as someone would who knows the checksum."""
+    outer = json.loads(path.read_text())
+    change(outer["agent"])
+    outer["sha256"] = hashlib.sha256(json.dumps(outer["agent"]).encode()).hexdigest()
+    path.write_text(json.dumps(outer))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import json
 import os
 import re
@@ -16,7 +15,7 @@ import numpy as np
 import pytest
 
 import allworlds as aw
-from agents.agent_runs import everything, learner_bits, make, play, report
+from agents.agent_runs import everything, learner_bits, make, play, report, resign
 from allworlds.agents.files import read_file, write_file
 from allworlds.covers.cover import cover_to_data
 from allworlds.foundation.errors import InvalidParameter, InvalidState
@@ -46,14 +45,6 @@ def busy_agent(**options):
         agent.choose()
     play(agent, 30)
     return agent
-
-
-def resign(path, change):
-    """Rewrite a JSON file after ``change`` as someone would who knows the checksum."""
-    outer = json.loads(path.read_text())
-    change(outer["agent"])
-    outer["sha256"] = hashlib.sha256(json.dumps(outer["agent"]).encode()).hexdigest()
-    path.write_text(json.dumps(outer))
 
 
 @SUFFIXES

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import allworlds as aw
-from agents.agent_runs import make, play, report
+from agents.agent_runs import make, play, report, resign
 from allworlds.agents.summary import mismatch_of, radius_of
 
 
@@ -101,6 +101,37 @@ def test_the_interval_is_hoeffdings_for_all_arms_and_times():
     for seen in (1, 10, 1000):
         level = 2 * math.exp(-2 * seen * radius_of(seen, 7) ** 2)
         assert level == pytest.approx(0.05 / (7 * seen * (seen + 1)))  # sums to 0.05 over arms and times
+
+
+def test_shares_are_of_the_decisions_that_were_audited_while_the_arm_was_there():
+    """By definition, with a mask in every round, so that each is audited; arms come and go meanwhile."""
+    agent, audits, since = make(seed=3), [], {}
+    for change in (lambda: None, lambda: agent.add_arm("new", [3, 4, 5]), lambda: agent.retire_arm(0)):
+        change()
+        since.update({arm: len(audits) for arm in agent.arms if arm not in since})
+        for number in range(30):
+            likely = dict(zip(agent.arms, agent.distribution.tolist(), strict=True))
+            decision = agent.choose(agent.arms)
+            audits.append((decision.arm, likely))
+            agent.void(decision) if number % 3 == 0 else agent.observe(decision, report(decision))
+    made = agent.report()
+    assert made.audited == 90
+    for arm in made.arms:
+        there = audits[since[arm.arm] :]
+        assert arm.frequency == pytest.approx(np.mean([drawn == arm.arm for drawn, _ in there]))
+        assert arm.logged == pytest.approx(np.mean([likely[arm.arm] for _, likely in there]))
+    assert str(made).startswith("tsallis-shannon, round 61: 90 decisions, 0 open, 30 voided")
+    assert not made.mismatch
+
+
+def test_a_file_from_before_audits_were_counted_by_arm_still_loads(tmp_path):
+    agent = make()
+    play(agent, 100)
+    agent.void(agent.choose([1, 5]))
+    agent.save(tmp_path / "agent.json")
+    resign(tmp_path / "agent.json", lambda data: data["tally"].pop())
+    again = aw.Agent.load(tmp_path / "agent.json")
+    assert again.report() == agent.report()
 
 
 def test_counts_survive_saving(tmp_path):

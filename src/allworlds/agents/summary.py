@@ -45,7 +45,7 @@ class ArmReport:
     voided: int
     """Decisions for it whose outcome was given up."""
     frequency: float | None
-    """Its share of the audited decisions."""
+    """Its share of the decisions that were audited while it was there."""
     logged: float | None
     """The mean of its reported probabilities there."""
 
@@ -63,6 +63,7 @@ class AgentReport:
     best: Label | None
     """The arm with the best mean so far; None before anything was seen."""
     audited: int
+    """Decisions that were audited while an arm of today was there."""
     mismatch_p_value: float
     """A bound on how likely frequencies as far from the reported probabilities are, over all arms."""
     regret_bound: float | None
@@ -87,9 +88,9 @@ class AgentReport:
 
     def __str__(self) -> str:
         value = "reward" if self.reward else "loss"
+        voided = self.decisions - self.open - (self.round - 1)  # of arms that were retired, too
         lines = [
-            f"{self.learner}, round {self.round:,}: {self.decisions:,} decisions, {self.open:,} open, "
-            f"{sum(arm.voided for arm in self.arms):,} voided"
+            f"{self.learner}, round {self.round:,}: {self.decisions:,} decisions, {self.open:,} open, {voided:,} voided"
         ]
         best = next((arm for arm in self.arms if arm.arm == self.best), None)
         if best is not None and best.mean is not None:
@@ -149,7 +150,7 @@ def make_report(agent: Agent) -> AgentReport:
     open_by_arm: dict[Label, int] = {}
     for decision in agent.pending.values():
         open_by_arm[decision.arm] = open_by_arm.get(decision.arm, 0) + 1
-    audited, width, p = float(tally.audited.sum()), allowed.high - allowed.low, agent.distribution
+    width, p = allowed.high - allowed.low, agent.distribution
     arms = []
     for i, name in enumerate(names):
         seen, mean, low, high = float(tally.seen[i]), None, None, None
@@ -162,8 +163,8 @@ def make_report(agent: Agent) -> AgentReport:
         counts = int(tally.drawn[i]), int(seen)
         missing = open_by_arm.get(name, 0), int(tally.voided[i])
         shares: tuple[float | None, float | None] = (None, None)
-        if audited > 0.0:
-            shares = float(tally.audited[i]) / audited, float(tally.expected[i]) / audited
+        if tally.audits[i] > 0.0:
+            shares = float(tally.audited[i] / tally.audits[i]), float(tally.expected[i] / tally.audits[i])
         arms.append(ArmReport(name, float(p[i]), *counts, mean, low, high, *missing, *shares))
     known = [arm for arm in arms if arm.mean is not None]
     sign = -1.0 if allowed.reward else 1.0
@@ -177,7 +178,7 @@ def make_report(agent: Agent) -> AgentReport:
         reward=allowed.reward,
         arms=tuple(arms),
         best=best,
-        audited=int(audited),
+        audited=int(tally.audits.max()),
         mismatch_p_value=mismatch_of(tally.audited, tally.expected, tally.variance),
         regret_bound=bound,
         why_no_bound=None if bound is not None else why_no_bound(agent),

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from allworlds.foundation.errors import InvalidState
 
-FIELDS = ("drawn", "voided", "seen", "losses", "audited", "expected", "variance")
+FIELDS = ("drawn", "voided", "seen", "losses", "audited", "expected", "variance", "audits")
 AUDIT = 32
 """At most one in so many decisions is audited for the report alone."""
 
@@ -22,7 +22,7 @@ AUDIT = 32
 class Tally:
     """Counts by arm, in the order of the arms."""
 
-    __slots__ = ("audited", "drawn", "every", "expected", "losses", "seen", "variance", "voided")
+    __slots__ = ("audited", "audits", "drawn", "every", "expected", "losses", "seen", "variance", "voided")
 
     drawn: NDArray[np.float64]
     """(N,) how often it was chosen."""
@@ -38,6 +38,8 @@ class Tally:
     """(N,) the sum of its probabilities there."""
     variance: NDArray[np.float64]
     """(N,) the sum of ``p (1 - p)`` there."""
+    audits: NDArray[np.float64]
+    """(N,) how many decisions were audited while the arm was there."""
 
     def __init__(self, n_arms: int) -> None:
         for name in FIELDS:
@@ -49,6 +51,7 @@ class Tally:
         self.audited[arm] += 1.0
         self.expected += distribution
         self.variance += distribution * (1.0 - distribution)
+        self.audits += 1.0
 
     def learn(self, arms: Any, losses: NDArray[np.float64]) -> None:
         """Count reported losses, in [0, 1], of different arms."""
@@ -70,11 +73,16 @@ class Tally:
 
     @classmethod
     def unpack(cls, data: Any, n_arms: int) -> Tally:
-        """The inverse of :meth:`pack`; None, from a file without counts, gives zeros."""
+        """The inverse of :meth:`pack`; None, from a file without counts, gives zeros.
+
+        Files of earlier versions do not have ``audits``: there an arm is taken to have been there all the time.
+        """
         tally = cls(n_arms)
         if data is None:
             return tally
         array = np.asarray(data, dtype=np.float64)
+        if array.shape == (len(FIELDS) - 1, n_arms):
+            array = np.vstack([array, np.full(n_arms, array[FIELDS.index("audited")].sum())])
         if array.shape != (len(FIELDS), n_arms) or not np.isfinite(array).all():
             raise InvalidState(f"the counts have shape {array.shape}; expected {(len(FIELDS), n_arms)}, finite")
         for name, row in zip(FIELDS, array, strict=True):
