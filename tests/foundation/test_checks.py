@@ -56,6 +56,9 @@ def test_real_numbers_keep_to_their_bounds() -> None:
         real("p", 0, above=0)
     with pytest.raises(InvalidParameter, match=r"p is 1\.5; expected a number at most 1"):
         real("p", 1.5, at_most=1)
+    assert real("level", 0.95, above=0, below=1) == 0.95
+    with pytest.raises(InvalidParameter, match=r"^level is 1\.0; expected a number above 0 and below 1$"):
+        real("level", 1.0, above=0, below=1)
 
 
 def test_a_flag_is_true_or_false_and_nothing_else() -> None:

@@ -171,7 +171,7 @@ def evaluate(
     >>> round(evaluate(log, 1).values[0].seeing.ips, 9)
     0.6
     """
-    level = real("level", level, above=0, at_most=1 - 1e-9)
+    level = real("level", level, above=0, below=1)
     rounds = logged_rounds(log, missing=missing)
     alpha = 1.0 - level
     wanted: list[tuple[str, Floats | Replayed]]
@@ -217,7 +217,10 @@ def _distribution(policy: Any, rounds: LoggedRounds) -> tuple[str, Floats]:
         raise InvalidParameter(
             f'policy is a {type(policy).__name__}; expected "each", an arm, a distribution or a learner'
         )
-    if not np.isfinite(shares).all() or shares.min() < 0.0 or abs(shares.sum() - 1.0) > 1e-9:
+    wrong = np.flatnonzero(~(shares >= 0.0))
+    if wrong.size:
+        raise InvalidParameter(f"policy gives arm {labels[wrong[0]]!r} {shares[wrong[0]]:g}; expected a probability")
+    if not abs(shares.sum() - 1.0) <= 1e-9:
         raise InvalidParameter(f"policy adds up to {shares.sum():.9g}; expected probabilities that add up to 1")
     return "distribution", shares
 

@@ -56,6 +56,7 @@ def real(
     above: float | None = None,
     at_least: float | None = None,
     at_most: float | None = None,
+    below: float | None = None,
     error: Error = InvalidParameter,
 ) -> float:
     """``value`` as a finite float within the bounds that are given.
@@ -68,14 +69,16 @@ def real(
     except OverflowError:
         number = math.inf
     too_low = (above is not None and number <= above) or (at_least is not None and number < at_least)
-    if math.isfinite(number) and not too_low and (at_most is None or number <= at_most):
+    too_high = (at_most is not None and number > at_most) or (below is not None and number >= below)
+    if math.isfinite(number) and not too_low and not too_high:
         return number
     if at_least is not None and at_most is not None:
         bounds = f" from {at_least:g} to {at_most:g}"
     else:
         low = f" above {above:g}" if above is not None else f" of at least {at_least:g}" if at_least is not None else ""
-        bounds = low + ("" if at_most is None else f"{' and' if low else ''} at most {at_most:g}")
-    finite = "finite " if at_most is None else ""
+        high = f" at most {at_most:g}" if at_most is not None else f" below {below:g}" if below is not None else ""
+        bounds = low + (" and" if low and high else "") + high
+    finite = "finite " if at_most is None and below is None else ""
     raise error(f"{name} is {shorten(value)}; expected a {finite}number{bounds}")
 
 
