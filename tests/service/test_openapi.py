@@ -117,6 +117,60 @@ def test_schemathesis_finds_none_in_many_requests_either(api, operation):
     fuzz(api, operation, 300)
 
 
+def unknown_fields(document, schema, value, place=""):
+    """The fields of an answer that the document does not name."""
+    if "$ref" in schema:
+        schema = document["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
+    if "anyOf" in schema:
+        return min((unknown_fields(document, kind, value, place) for kind in schema["anyOf"]), key=len)
+    found = []
+    if isinstance(value, list):
+        for item in value:
+            found += unknown_fields(document, schema.get("items", {}), item, f"{place}[]")
+    elif isinstance(value, dict) and "properties" in schema:
+        for name, item in value.items():
+            if name in schema["properties"]:
+                found += unknown_fields(document, schema["properties"][name], item, f"{place}.{name}")
+            else:
+                found.append(f"{place}.{name}")
+    return found
+
+
+def test_the_document_names_every_field_of_every_answer(served):
+    document, path = make_document(), "/v1/learners/fields"
+    one = f"{path}/decisions/one"
+    calls = [
+        ("get", "/healthz", None),
+        ("get", "/readyz", None),
+        ("get", "/v1/learners", None),
+        ("post", "/v1/learners", {**LEARNER, "name": "fields", "on_timeout": {"default": 0.5}}),
+        ("get", path, None),
+        ("post", f"{path}/arms", {"label": "d", "neighbours": ["c"]}),
+        ("delete", f"{path}/arms/d", None),
+        ("post", f"{path}/decisions", {"id": "one", "segment": "north", "available": ["c"]}),
+        ("post", f"{path}/decisions:batch", {"decisions": [{"id": "two"}, {"available": ["nobody"]}]}),
+        ("get", one, None),
+        ("put", f"{one}/outcome", {"c": 0.5}),
+        ("post", f"{path}/decisions/two/void", None),
+        ("get", f"{path}/evaluate", None),
+        ("get", f"{path}/evaluate?policy=nobody", None),
+        ("delete", path, None),
+    ]
+    served_paths = {tuple(where.split("/")): where for where in document["paths"]}
+    for method, url, body in calls:
+        answer = httpx.request(method, served.url + url, **({"json": body} if body else {}))
+        assert answer.status_code < 300 or "nobody" in url
+        parts = url.partition("?")[0].split("/")
+        where = next(
+            name
+            for split, name in sorted(served_paths.items(), key=lambda pair: "{" in pair[1])
+            if len(split) == len(parts) and all(a == b or a[:1] == "{" for a, b in zip(split, parts, strict=True))
+        )
+        answers = document["paths"][where][method]["responses"]
+        schema = answers[str(answer.status_code)]["content"]["application/json"]["schema"]
+        assert unknown_fields(document, schema, answer.json(), where) == []
+
+
 def test_a_method_that_is_not_in_the_document_is_refused(api, served):
     for path in make_document()["paths"]:
         for method in ("PATCH", "TRACE", "OPTIONS"):

@@ -118,6 +118,7 @@ class DecisionStatus(Decision):
     """A decision and what became of it."""
 
     status: Annotated[str, Meta(extra_json_schema={"enum": ["open", "observed", "voided", "expired"]})]
+    segment: str | None
 
 
 class Ended(Struct):
@@ -205,6 +206,9 @@ class PolicyValue(Struct):
     policy: str
     seeing: Estimate
     playing: Estimate
+    rounds: int
+    """In which its arms were available: what it is evaluated over."""
+    replayed: int | None
     notes: list[str]
 
 
