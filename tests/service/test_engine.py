@@ -148,6 +148,7 @@ def test_a_decision_is_made_among_the_available_arms(store: Store) -> None:
     first = next(answer for answer in answers if answer["arm"] == "a")
     assert status(engine.observe("prices", first["id"], {"a": 0.5})) == 200  # b was asleep
     assert status(engine.observe("prices", first["id"], {"a": 0.5})) == 200
+    assert status(engine.observe("prices", first["id"], {"a": 0.5, "b": 0.5})) == 409  # of b nothing was said
 
 
 def test_outcomes_of_every_status(store: Store) -> None:

@@ -135,6 +135,25 @@ def test_where_there_is_no_outcome_yet_nothing_can_be_evaluated_and_that_is_409(
         assert client.get(f"{path}/export?format=parquet").status_code == 200
 
 
+@pytest.mark.parametrize("ending", ["jsonl", "parquet"])
+def test_an_arm_that_was_left_out_because_it_was_not_available_has_no_loss(served, ending, tmp_path):
+    """As in an agent's log: the learner takes it to have lost what the chosen arm lost, but nobody saw that."""
+    with httpx.Client(base_url=served.url, timeout=60.0) as client:
+        client.post("/v1/learners", json={**LEARNER, "name": "asleep"}).raise_for_status()
+        for id, losses in (("left-out", {"b": 0.25}), ("told", {"b": 0.25, "a": 0.25})):
+            path = "/v1/learners/asleep/decisions"
+            client.post(path, json={"id": id, "available": ["b"]}).raise_for_status()
+            client.put(f"{path}/{id}/outcome", json=losses).raise_for_status()
+        (tmp_path / f"log.{ending}").write_bytes(
+            client.get("/v1/learners/asleep/export", params={"format": ending}).content
+        )
+    table = aw.load_log(tmp_path / f"log.{ending}")
+    assert [np.asarray(arms).tolist() for arms in table["observed"]] == [[0, 1], [0, 1]]
+    losses = [np.asarray(losses, dtype=float) for losses in table["losses"]]
+    assert np.array_equal(losses, [[np.nan, 0.25], [0.25, 0.25]], equal_nan=True)
+    assert table["loss"].tolist() == [0.25, 0.25]
+
+
 def test_only_so_many_journals_are_read_at_once(served):
     app = served.app
     held = [app._begin_download() for _ in range(app.limits.downloads)]

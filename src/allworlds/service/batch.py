@@ -189,12 +189,11 @@ class Batch(LearnerVerbs):
             raise ServiceError(410, f"decision {row.id!r} has expired; its outcome came too late")
         if row.status == VOIDED:
             raise ServiceError(409, f"decision {row.id!r} was voided; it takes no outcome")
-        values, others = live.values(row, call.arguments["losses"])
+        values, more = live.values(row, call.arguments["losses"])
         if row.status == OBSERVED:
-            self._compare(row, values, others)
+            self._compare(row, values, more)
         else:
-            body = json.dumps({"also": others}) if others else None
-            self._finish(live, row, "outcome", values, body)
+            self._finish(live, row, "outcome", values, json.dumps(more) if more else None)
         return {"id": row.id, "status": OBSERVED}
 
     def _void(self, call: Call) -> dict[str, Any]:
@@ -221,7 +220,7 @@ class Batch(LearnerVerbs):
         if self.rows[row[:2]].status == OPEN:
             self._finish(live, row, "expire", live.default_values(row))
 
-    def _compare(self, row: DecisionRow, values: NDArray[np.float64], others: dict[str, float]) -> None:
+    def _compare(self, row: DecisionRow, values: NDArray[np.float64], more: dict[str, Any]) -> None:
         """Raise 409 unless the outcome is the one that was reported."""
         assert row.seq is not None
         new = self.events.get(row.learner, ())
@@ -231,6 +230,6 @@ class Batch(LearnerVerbs):
             event = found[0][0] if found and found[0][0].seq == row.seq else None
         if event is None or event.losses is None:
             raise ServiceError(410, f"the outcome of decision {row.id!r} was pruned from the journal")
-        also = json.loads(event.body)["also"] if event.body else {}
-        if not np.array_equal(np.frombuffer(event.losses, "<f8"), values) or also != others:
+        kept = json.loads(event.body) if event.body else {}
+        if not np.array_equal(np.frombuffer(event.losses, "<f8"), values) or kept != more:
             raise ServiceError(409, f"another outcome of decision {row.id!r} was reported before; it stays")

@@ -129,6 +129,10 @@ def _row(
     losses = rule.allowed.as_losses(np.frombuffer(event.losses, "<f8")) if learnt and event and event.losses else None
     place = epoch.sight.own_place[arm]
     loss = None if losses is None or place < 0 else float(losses[place])
+    told: list[float | None] | None = None if losses is None else losses.tolist()
+    if told is not None and event is not None and event.body is not None:  # what was left out was not seen
+        for label in json.loads(event.body).get("left_out", ()):
+            told[observed.tolist().index(epoch.index[label])] = None
     n_actions = len(epoch.labels)
     available = None if decision.available is None else [epoch.index[label] for label in json.loads(decision.available)]
     if available is None and len(epoch.place) < n_actions:
@@ -149,7 +153,7 @@ def _row(
         "clique": int(epoch.sight.where[arm]) if clique else None,
         "clique_pscore": decision.clique_probability,
         "observed": epoch.place[observed].tolist(),
-        "losses": None if losses is None else losses.tolist(),
+        "losses": told,
         "seeing": _seeing(decision, epoch, arm, observed, vector),
         "probabilities": None if vector is None else _spread(vector, epoch, n_actions),
         "available": None if available is None else epoch.place[available].tolist(),

@@ -169,11 +169,15 @@ class Live:
             "deadline": row.deadline,
         }
 
-    def values(self, row: DecisionRow, losses: dict[str, float]) -> tuple[Floats, dict[str, float]]:
-        """The reported values in the order of ``observe``, and the others; raise InvalidLosses if one is wrong."""
+    def values(self, row: DecisionRow, losses: dict[str, float]) -> tuple[Floats, dict[str, Any]]:
+        """The reported values in the order of ``observe``, and what else to keep; raise InvalidLosses if one is wrong.
+
+        Kept are values of other arms, ``also``, and which arms were ``left_out``, because they were not available: they
+        are taken to have the value of the chosen arm.
+        """
         rule = self.rules[row.epoch]
         used, _ = rule.shown(rule.index[row.arm])
-        others: dict[str, float] = {}
+        more: dict[str, Any] = {}
         plain = len(losses) == len(used) and all(type(losses.get(arm)) is float for arm in used)
         if plain:
             values = np.array([losses[arm] for arm in used])
@@ -185,12 +189,15 @@ class Live:
             except InvalidLosses as error:
                 raise InvalidLosses(str(error).partition("; Agent(")[0]) from None
             known = set(used)
-            others = {arm: float(value) for arm, value in losses.items() if arm not in known}
+            if others := {arm: float(value) for arm, value in losses.items() if arm not in known}:
+                more["also"] = others
+            if left_out := [arm for arm in used if arm not in losses]:
+                more["left_out"] = left_out
         allowed = rule.allowed
         wrong = int(scale_losses(values.copy(), values.size, allowed.low, allowed.high, allowed.reward))
         if wrong >= 0:
             raise InvalidLosses(str(allowed.complain(used[wrong], float(values[wrong]))).partition("; Agent(")[0])
-        return values, others
+        return values, more
 
     def default_values(self, row: DecisionRow) -> Floats | None:
         """What the observed arms are taken to have lost if no outcome came in time; None if nothing is learnt."""
