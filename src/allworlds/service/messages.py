@@ -248,6 +248,8 @@ def sentence(error: msgspec.ValidationError) -> str:
 
     >>> sentence(msgspec.ValidationError("Expected `str | null`, got `int` - at `$.id`"))
     'id is an integer; expected a string or null'
+    >>> sentence(msgspec.ValidationError("Expected `array` of length >= 1 - at `$.decisions`"))
+    'decisions is not valid; expected a list of length >= 1'
     """
     what, _, place = str(error).partition(" - at `$")
     place = place.rstrip("`").lstrip(".").replace("[...]", " of an arm").lstrip() or "the body"
@@ -261,4 +263,5 @@ def sentence(error: msgspec.ValidationError) -> str:
         return f"{place} has no {found[1]!r}; expected one"
     if found := re.fullmatch(r"Object contains unknown field `(.+)`", what):
         return f"{place} has {found[1]!r}, which is not known; see /openapi.json"
-    return f"{place} is not valid: {what[:1].lower()}{what[1:].replace('`', '')}"
+    what = re.sub("`([^`]+)`", lambda found: WORDS.get(found[1], found[1]), f"{what[:1].lower()}{what[1:]}")
+    return f"{place} is not valid{';' if what.startswith('expected') else ':'} {what}"
