@@ -101,6 +101,10 @@ def test_an_export_is_a_log_and_evaluate_says_what_each_arm_would_have_cost(run,
     assert answer["n_rounds"] == 20
     table = run("evaluate", name, "--policy", "c")
     assert "20 rounds, mean loss as logged 0.250" in table
+    (value,) = run("evaluate", name, "--policy", "c", "--json")[0]["values"]
+    assert value["notes"]  # so few rounds are poor overlap
+    for note in value["notes"]:
+        assert f"c: {note}\n" in table
     assert run("export", name, "--out", str(log), "--json") == [{"files": [str(log)]}]
 
 

@@ -240,6 +240,9 @@ def evaluate(
     typer.echo(f"{rounds}, mean loss as logged {_number(answer['logged_loss'])}")
     for note in answer.get("notes", ()):
         typer.echo(note)
+    for value in answer["values"]:
+        for note in value["notes"]:
+            typer.echo(f"{value['policy']}: {note}")
 
 
 CLIENT = (create, learners, show, choose, observe, void, decision, archive, add_arm, retire_arm, export, evaluate)
