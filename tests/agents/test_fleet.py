@@ -66,6 +66,9 @@ def test_the_summary_has_a_row_for_each_segment():
     assert [rows["a"][name] for name in ("decisions", "learnt", "open", "voided")] == [2, 1, 0, 1]
     assert [rows["b"][name] for name in ("decisions", "learnt", "open", "best")] == [1, 0, 1, None]
     assert rows["a"]["probability"] == fleet["a"].distribution.max()
+    fleet.void("a", fleet.choose("a", [0]))
+    fleet["a"].retire_arm(0)
+    assert next(row for row in fleet.summary() if row["segment"] == "a")["voided"] == 2
 
 
 def test_memory_is_proportional_to_the_segments_seen_and_the_graph_is_shared():

@@ -118,7 +118,7 @@ class Fleet:
                         "decisions": report.decisions,
                         "learnt": report.round - 1,
                         "open": report.open,
-                        "voided": sum(arm.voided for arm in report.arms),
+                        "voided": report.voided,
                         "likeliest": likely.arm,
                         "probability": likely.probability,
                         "best": report.best,

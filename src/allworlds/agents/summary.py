@@ -78,6 +78,11 @@ class AgentReport:
         """Whether arms were not drawn with the probabilities that were reported."""
         return self.mismatch_p_value < MISMATCH
 
+    @property
+    def voided(self) -> int:
+        """Decisions that were taken back, also those for arms that were retired since."""
+        return self.decisions - self.open - (self.round - 1)
+
     def to_dict(self) -> dict[str, Any]:
         """As plain data."""
         return asdict(self) | {"arms": [asdict(arm) for arm in self.arms], "mismatch": self.mismatch}
@@ -88,9 +93,9 @@ class AgentReport:
 
     def __str__(self) -> str:
         value = "reward" if self.reward else "loss"
-        voided = self.decisions - self.open - (self.round - 1)  # of arms that were retired, too
         lines = [
-            f"{self.learner}, round {self.round:,}: {self.decisions:,} decisions, {self.open:,} open, {voided:,} voided"
+            f"{self.learner}, round {self.round:,}: {self.decisions:,} decisions, {self.open:,} open, "
+            f"{self.voided:,} voided"
         ]
         best = next((arm for arm in self.arms if arm.arm == self.best), None)
         if best is not None and best.mean is not None:
