@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from allworlds.agents.summary import AgentReport
-from allworlds.reporting.canvas import OURS, blank, house_style
+from allworlds.reporting.canvas import OURS, blank, house_style, name_rows
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -32,7 +32,7 @@ def agent_figure(report: AgentReport) -> Figure:
         chance, mean, drawn = figure.subplots(1, 3, sharey=True)
         chance.barh(rows, [arm.probability for arm in arms], color=OURS, height=0.6)
         chance.set(title="next choice", xlim=(0.0, 1.0), xlabel="probability", ylabel="arm")
-        chance.set_yticks(rows, [str(arm.arm) for arm in arms])
+        name_rows(chance, [arm.arm for arm in arms])
         chance.invert_yaxis()
         seen = [(row, arm) for row, arm in enumerate(arms) if arm.mean is not None]
         for row, arm in seen:
@@ -43,7 +43,7 @@ def agent_figure(report: AgentReport) -> Figure:
             if arm.frequency is not None and arm.logged is not None:
                 drawn.plot([arm.logged, arm.logged], [row - 0.3, row + 0.3], color=GREY)
                 drawn.plot([arm.frequency], [row], marker="o", markersize=4, color=OURS)
-        drawn.set(title="drawn (dot), logged (line)", xlabel=f"share of {report.audited:,} audited decisions")
+        drawn.set(title="drawn (dot), logged (line)", xlabel="share of audited decisions")
         bound = (
             "no bound" if report.regret_bound is None else f"regret at most {report.regret_bound:.3g} in expectation"
         )

@@ -102,6 +102,16 @@ def save(figure: Figure, path: Path) -> Path:
     return path
 
 
+LONGEST = 28
+"""Characters of a name beside its row; a longer one would leave no room for what is drawn."""
+
+
+def name_rows(ax: Axes, names: Sequence[object]) -> None:
+    """Name the rows 0, 1, ... of ``ax`` in the words of a user: cut short where they are long, dollars and all."""
+    shown = [text if len(text) <= LONGEST else text[: LONGEST - 1] + "…" for text in map(str, names)]
+    ax.set_yticks(range(len(shown)), shown, parse_math=False)  # "$4 to $5" is two prices and no formula
+
+
 # --- lines and their names ---
 
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from allworlds.agents.evaluation import Evaluation
-from allworlds.reporting.canvas import BESIDE, OURS, blank, house_style
+from allworlds.agents.evaluation import Evaluation, PolicyValue
+from allworlds.reporting.canvas import BESIDE, OURS, blank, house_style, name_rows
 from allworlds.reporting.curves import GREY, plain_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+MOST = 60
+"""Policies that are drawn: those with the lowest losses."""
 OFFSET = 0.16
 """Of the distance of two policies: the ordinary interval is drawn so far below."""
 
@@ -18,7 +22,8 @@ OFFSET = 0.16
 def plot_evaluation(evaluation: Evaluation, ax: Axes | None = None) -> Axes:
     """Draw the estimate and the interval of each policy, with the ordinary ones in grey below.
 
-    Without ``ax``, a new figure is made: ``ax.figure`` of the result.
+    Where there are more than 60 policies, those with the lowest losses are drawn. Without ``ax``, a new figure is made:
+    ``ax.figure`` of the result.
 
     >>> import pandas
     >>> from allworlds import evaluate
@@ -26,7 +31,9 @@ def plot_evaluation(evaluation: Evaluation, ax: Axes | None = None) -> Axes:
     >>> plot_evaluation(evaluate(log)).get_xlabel()
     'mean loss, with 95% intervals'
     """
-    values = evaluation.values
+    values: Sequence[PolicyValue] = evaluation.values
+    if len(values) > MOST:
+        values = sorted(values, key=lambda value: (math.isnan(value.loss), value.loss))[:MOST]
     if ax is None:
         with house_style():
             return plot_evaluation(evaluation, blank(7.0, 1.2 + 0.34 * max(2, len(values))).subplots())
@@ -37,10 +44,11 @@ def plot_evaluation(evaluation: Evaluation, ax: Axes | None = None) -> Axes:
         label = "by the probability of seeing" if kind == "seeing" else "ordinary, by the probability of playing"
         ax.plot([view.dr for view in views], places, "o", color=colour, markersize=2.0 + width, label=label)
     ax.axvline(evaluation.logged_loss, color=GREY, linewidth=0.9, linestyle=(0, (4, 3)), label="as logged")
-    ax.set_yticks(range(len(values)), [value.policy for value in values])
+    name_rows(ax, [value.policy for value in values])
     ax.set_ylim(len(values) - 0.5, -0.5)
     ax.set_xlim(-0.02, 1.02)
-    ax.set_xlabel(f"mean loss, with {100 * evaluation.level:g}% intervals")
+    best = f"; the best {MOST} of {len(evaluation.values):,}" if len(values) < len(evaluation.values) else ""
+    ax.set_xlabel(f"mean loss, with {100 * evaluation.level:g}% intervals{best}")
     plain_axes(ax)
-    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, frameon=False, fontsize=8)
+    ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, frameon=False, fontsize=8)
     return ax
