@@ -171,6 +171,23 @@ def test_a_learner_of_a_file_that_differs_from_the_one_there_stops_the_start(tmp
         service.run()
 
 
+def test_the_number_of_arms_up_to_which_all_probabilities_are_kept_is_a_setting():
+    for up_to, kept in ((2, False), (3, True)):
+        with serving(probabilities_up_to=up_to) as service, httpx.Client(base_url=service.url, timeout=60.0) as client:
+            client.post("/v1/learners", json=LEARNER).raise_for_status()
+            path = "/v1/learners/prices"
+            observe = client.post(f"{path}/decisions", json={"id": "one"}).json()["observe"]
+            client.put(f"{path}/decisions/one/outcome", json=dict.fromkeys(observe, 0.5)).raise_for_status()
+            row = json.loads(client.get(f"{path}/export").text.splitlines()[1])
+            assert (row["probabilities"] is not None) == kept
+            answer = client.get(f"{path}/export?format=dsjson")
+            assert answer.status_code == (200 if kept else 409)
+            assert kept or "serve --probabilities-up-to" in answer.json()["error"]
+            assert client.get(f"{path}/evaluate").json()["n_rounds"] == 1  # which needs the clique's alone
+    seen = run("serve", "--probabilities-up-to", "-1")
+    assert (seen.returncode, "probabilities-up-to" in seen.stderr) == (2, True)
+
+
 def test_keys_are_made_and_revoked_beside_a_serving_process_and_revocation_is_quick(tmp_path):
     database = f"sqlite:///{tmp_path / 'decisions.db'}"
     key = run("keys", "make", "--new", "--database", database, "--scopes", "read").stdout.strip()

@@ -33,6 +33,9 @@ def serve(
         typer.Option(help="Another name of this service, as in its URL; may be repeated.", show_default=False),
     ] = None,
     rate: Annotated[float, typer.Option(help="Requests a second of one key.", min=1.0)] = 5000.0,
+    probabilities_up_to: Annotated[
+        int, typer.Option(help="Arms of a learner up to which a decision keeps the probabilities of all arms.", min=0)
+    ] = 256,
     log_requests: Annotated[bool, typer.Option("--log-requests", help="Log every request.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print and log JSON objects, one a line.")] = False,
 ) -> None:
@@ -44,8 +47,8 @@ def serve(
 
     set_up_logs(as_json)
     limits = Limits(rate=rate, burst=2.0 * rate)
-    settings = Settings(database, host, port, tuple(allow_host or ()), tuple(create or ()), log_requests, limits)
-    service = Service(settings)
+    names, files = tuple(allow_host or ()), tuple(create or ())
+    service = Service(Settings(database, host, port, names, files, log_requests, limits, probabilities_up_to))
     if as_json:
         print_json({"event": "serving", "url": service.url, "needs_key": service.needs_key})
     else:

@@ -194,6 +194,12 @@ def _file(pairs: Iterable[Pair], rules: Sequence[Rule], format: str) -> Pieces:
             _write(log, lines(pairs, rules))
             table = load_log(log)
             _check_outcomes(table)
+            if format == "dsjson" and table["probabilities"].isna().any():
+                raise ServiceError(
+                    409,
+                    "the journal does not have the probabilities of all arms, which dsjson needs; try format=vw, or, "
+                    "for decisions to come, allworlds serve --probabilities-up-to",
+                )
             export_log(table, format, out)
         with out.open("rb") as file:
             while piece := file.read(PIECE):

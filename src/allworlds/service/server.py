@@ -54,6 +54,8 @@ class Settings:
     """Files with bodies of learners, which are created at the start unless they are there."""
     log_requests: bool = False
     limits: Limits = field(default_factory=Limits)
+    probabilities_up_to: int = 256
+    """Up to so many arms a decision stores the probabilities of all of them."""
 
 
 class Service:
@@ -154,7 +156,7 @@ class Service:
             if self._stopping.is_set():
                 return
             self.app.state = "reading the journal"
-            engine = self._engine = Engine(self.journal)
+            engine = self._engine = Engine(self.journal, probabilities_up_to=self.settings.probabilities_up_to)
             engine.start()
             engine.ready.wait()
             for body in self._bodies:
