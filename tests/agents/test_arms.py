@@ -108,6 +108,14 @@ def test_an_open_decision_of_a_clique_that_is_gone_is_still_accepted():
     assert agent.round == 2
 
 
+def test_a_share_for_all_is_of_the_arms_that_there_are_and_a_later_one_has_none():
+    agent = make(minimum_share=0.1)
+    agent.add_arm("new")
+    agent.retire_arm(0)
+    assert dict(agent.minimum_share) == dict.fromkeys(range(1, 7), 0.1)
+    assert (agent.distribution[:-1] >= 0.1 * (1 - 1e-12)).all()
+
+
 def test_another_graph_keeps_what_was_learnt():
     agent = make(labels=list("abcdefg"), minimum_share={"a": 0.1, "g": 0.1})
     play(agent, 40)
