@@ -93,6 +93,31 @@ def test_a_creation_sends_what_was_given_and_nothing_else():
     }
 
 
+def test_an_arm_of_two_cliques_is_one_arm():
+    body = requests.create("prices", graph={"cliques": [["a", "b"], ["b", "c"]]}).body
+    assert body["arms"] == ["a", "b", "c"]
+
+
+def test_a_string_is_no_list_of_arms_or_ids():
+    for call, what in [
+        (lambda: requests.choose("prices", None, "abc", None), "available is 'abc'; expected a list of arms"),
+        (lambda: requests.choose("prices", None, 3, None), "available is 3; expected a list of arms"),
+        (lambda: requests.add_arm("prices", "d", "abc"), "neighbours is 'abc'; expected a list of arms"),
+        (
+            lambda: requests.choose_many("prices", "abc"),
+            "the decisions are 'abc'; expected a number of them, or a list",
+        ),
+    ]:
+        with pytest.raises(InvalidParameter, match=what):
+            call()
+
+
+def test_a_policy_is_an_arm_or_a_mapping_from_arms():
+    assert "policy=each&" in requests.evaluate("prices", "each", 0.95, "drop").path
+    path = requests.evaluate("prices", {"a": 0.25, 3: np.float64(0.75)}, 0.95, "drop").path
+    assert "policy=a=0.25,3=0.75&" in unquote(path)
+
+
 def test_a_graph_of_the_library_is_sent_by_its_labels_and_edges():
     graph = aw.FeedbackGraph(n_arms=3, edges=[(0, 2)], labels=["a", "b", "c"])
     body = requests.create("prices", graph=graph).body

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
@@ -97,7 +97,14 @@ class AsyncClient(Connection):
             await self._run(request, sink)
         return Path(file)
 
-    async def evaluate(self, learner: str, policy: str = "each", *, level: float = 0.95, missing: str = "drop") -> Body:
+    async def evaluate(
+        self,
+        learner: str,
+        policy: str | Mapping[str, float] = "each",
+        *,
+        level: float = 0.95,
+        missing: str = "drop",
+    ) -> Body:
         """As :meth:`Client.evaluate`."""
         return await self._run(requests.evaluate(learner, policy, level, missing))
 

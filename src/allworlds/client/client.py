@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
@@ -138,8 +138,18 @@ class Client(Connection):
             self._run(request, sink)
         return Path(file)
 
-    def evaluate(self, learner: str, policy: str = "each", *, level: float = 0.95, missing: str = "drop") -> Body:
-        """What each arm, or another policy, would have cost, with intervals, by the service's journal."""
+    def evaluate(
+        self,
+        learner: str,
+        policy: str | Mapping[str, float] = "each",
+        *,
+        level: float = 0.95,
+        missing: str = "drop",
+    ) -> Body:
+        """What each arm, or another policy, would have cost, with intervals, by the service's journal.
+
+        ``policy`` is ``"each"``, an arm, or a mapping from arms to probabilities.
+        """
         return self._run(requests.evaluate(learner, policy, level, missing))
 
     def wait_until_ready(self) -> None:

@@ -75,7 +75,7 @@ def create(name: str, **settings: Unpack[LearnerSettings]) -> Request[Body]:
     if isinstance(body.get("graph"), Mapping):
         body["graph"] = dict(body["graph"])
         if "arms" not in body and "cliques" in body["graph"]:
-            body["arms"] = [arm for clique in body["graph"]["cliques"] for arm in clique]
+            body["arms"] = list(dict.fromkeys(arm for clique in body["graph"]["cliques"] for arm in clique))
     elif "graph" in body:
         body |= _graph(body["graph"], body.get("arms"))
     for listed in ("arms", "cover"):
@@ -101,7 +101,9 @@ def archive(name: str) -> Request[Body]:
 
 def add_arm(name: str, arm: str, neighbours: Iterable[str]) -> Request[Body]:
     """Add an arm."""
-    return Request("POST", _path(name, "arms"), dict, {"label": label(arm), "neighbours": list(map(label, neighbours))})
+    return Request(
+        "POST", _path(name, "arms"), dict, {"label": label(arm), "neighbours": _arms("neighbours", neighbours)}
+    )
 
 
 def retire_arm(name: str, arm: str) -> Request[Body]:
@@ -122,6 +124,8 @@ def choose_many(name: str, wanted: int | Iterable[str | Mapping[str, Any]]) -> R
     if isinstance(wanted, int) and not isinstance(wanted, bool):
         items: Sequence[Any] = [{}] * wanted
     else:
+        if isinstance(wanted, str):
+            raise InvalidParameter(f"the decisions are {wanted!r}; expected a number of them, or a list of ids")
         items = [{"id": one} if isinstance(one, str) else one for one in wanted]  # type: ignore[union-attr]
     if not items:
         raise InvalidParameter("got no decisions to make; expected at least one")
@@ -170,8 +174,10 @@ def export(name: str, file: str, format: str | None) -> Request[None]:
     return Request("GET", f"{_path(name, 'export')}?{urlencode({'format': format or SUFFIXES[suffix]})}", _nothing)
 
 
-def evaluate(name: str, policy: str, level: float, missing: str) -> Request[Body]:
+def evaluate(name: str, policy: str | Mapping[str, float], level: float, missing: str) -> Request[Body]:
     """Ask what other policies would have lost."""
+    if isinstance(policy, Mapping):
+        policy = ",".join(f"{label(arm)}={float(share)!r}" for arm, share in policy.items())
     query = urlencode({"policy": policy, "level": level, "missing": missing})
     return Request("GET", f"{_path(name, 'evaluate')}?{query}", dict)
 
@@ -196,10 +202,17 @@ def _wanted(one: Mapping[str, Any]) -> Body:
     id, available, segment = (one.get(key) for key in ("id", "available", "segment"))
     body: Body = {"id": str(uuid.uuid4()) if id is None else text("the id", id)}
     if available is not None:
-        body["available"] = [label(arm) for arm in available]
+        body["available"] = _arms("available", available)
     if segment is not None:
         body["segment"] = text("segment", segment)
     return body
+
+
+def _arms(name: str, arms: Iterable[str]) -> list[str]:
+    """The labels in a list; a string is not one, though it could be read as one of its letters."""
+    if isinstance(arms, str | bytes | Mapping) or not isinstance(arms, Iterable):
+        raise InvalidParameter(f"{name} is {arms!r}; expected a list of arms")
+    return list(map(label, arms))
 
 
 def _graph(graph: Any, arms: Sequence[str] | None) -> Body:
