@@ -187,6 +187,10 @@ WRONG = [
     ({"log": pandas.DataFrame({"action": [], "pscore": [], "loss": []})}, "the log has no decisions"),
     ({"log": pandas.DataFrame({"action": [0], "pscore": [0.5], "loss": [3.0]})}, "a loss in the log is 3.0"),
     (
+        {"log": pandas.DataFrame({"action": 0, "pscore": 0.5, "loss": [None, 0.5], "kind": ["decision", "outcome"]})},
+        "outcomes in rows of their own, as a function is told them; expected one row for each decision",
+    ),
+    (
         {"log": pandas.DataFrame({"action": [0], "pscore": [0.0], "loss": [1.0]})},
         "is 0.0; expected a number above 0 and at most 1",
     ),

@@ -89,6 +89,11 @@ def logged_rounds(log: Any, *, missing: str = "drop") -> LoggedRounds:
         raise InvalidParameter(f"the log has no column {absent[0]!r}; expected action, pscore and loss or reward")
     if len(table) == 0:
         raise InvalidParameter("the log has no decisions; expected at least one")
+    if "kind" in columns and (table["kind"] == "outcome").any():
+        raise InvalidParameter(
+            "the log has outcomes in rows of their own, as a function is told them; expected one row for each "
+            "decision; join them by decision_id, as docs/evaluation.md does"
+        )
     return _rounds(table, missing)
 
 
