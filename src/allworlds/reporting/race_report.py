@@ -17,7 +17,7 @@ from allworlds.reporting.curves import has_logarithms
 from allworlds.reporting.heat_map import MIDDLE, SAFE, heat_table
 from allworlds.reporting.heat_map import NEAR as BEST
 from allworlds.reporting.page import (
-    Cell,
+    TableCell,
     between,
     figure_element,
     how_to_repeat,
@@ -278,7 +278,7 @@ def ratio_table(summary: RaceSummary) -> str:
 def standing_table(summary: RaceSummary, world: str) -> str:
     """One world: every number that the race knows about each learner, the least regret first."""
     rows = summary.standings_in(world)
-    columns: dict[str, Callable[[Standing], Cell]] = {
+    columns: dict[str, Callable[[Standing], TableCell]] = {
         "mean regret": lambda row: number(row.regret.mean),
         "95 % interval": lambda row: between(row.regret),
         "90 % and 99 % quantile": lambda row: f"{number(row.quantile_90)}, {number(row.quantile_99)}",
@@ -298,11 +298,11 @@ def standing_table(summary: RaceSummary, world: str) -> str:
     return table(["learner", *columns], body)
 
 
-def _shaded(ratio: float | None) -> Cell:
+def _shaded(ratio: float | None) -> TableCell:
     return "–" if ratio is None else (f"{ratio:.2f}", "near" if ratio <= NEAR else "far" if ratio >= FAR else "")
 
 
-def _row(summary: RaceSummary, learner: str, cells: Iterable[Cell], *, best: bool) -> str:
+def _row(summary: RaceSummary, learner: str, cells: Iterable[TableCell], *, best: bool) -> str:
     return table_row([learner, *cells], _look(summary, learner, best=best))
 
 
