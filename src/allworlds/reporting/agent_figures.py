@@ -1,4 +1,4 @@
-"""The picture of an agent's report: arm by arm, what is chosen next, how good it looks, and whether draws are sound."""
+"""Figures of a deployed agent: its report, arm by arm, and what other policies would have lost by its log."""
 
 from __future__ import annotations
 
@@ -6,15 +6,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from allworlds.agents.evaluation import Evaluation
 from allworlds.agents.summary import AgentReport
-from allworlds.reporting.canvas import OURS, blank, house_style
+from allworlds.reporting.canvas import BESIDE, OURS, blank, house_style
+from allworlds.reporting.curves import GREY, plain_axes
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 MOST = 40
 """Arms that are drawn: the likeliest ones."""
-GREY = "#666666"
+OFFSET = 0.16
+"""Of the distance of two policies: the ordinary interval is drawn so far below."""
 
 
 def agent_figure(report: AgentReport) -> Figure:
@@ -50,3 +54,34 @@ def agent_figure(report: AgentReport) -> Figure:
         word = ", MISMATCH of draws" if report.mismatch else ""
         figure.suptitle(f"{report.learner}, round {report.round:,}, {report.open:,} open, {bound}{word}")
     return figure
+
+
+def plot_evaluation(evaluation: Evaluation, ax: Axes | None = None) -> Axes:
+    """Draw the estimate and the interval of each policy, with the ordinary ones in grey below.
+
+    Without ``ax``, a new figure is made: ``ax.figure`` of the result.
+
+    >>> import pandas
+    >>> from allworlds import evaluate
+    >>> log = pandas.DataFrame({"action": [0, 1] * 50, "loss": [0.2, 0.6] * 50, "pscore": 0.5, "n_actions": 2})
+    >>> plot_evaluation(evaluate(log)).get_xlabel()
+    'mean loss, with 95% intervals'
+    """
+    values = evaluation.values
+    if ax is None:
+        with house_style():
+            return plot_evaluation(evaluation, blank(7.0, 1.2 + 0.34 * max(2, len(values))).subplots())
+    for shift, colour, width, kind in ((-OFFSET, OURS, 2.4, "seeing"), (OFFSET, BESIDE, 1.4, "playing")):
+        views = [getattr(value, kind) for value in values]
+        places = [place + shift for place in range(len(values))]
+        ax.hlines(places, [view.low for view in views], [view.high for view in views], color=colour, linewidth=width)
+        label = "by the probability of seeing" if kind == "seeing" else "ordinary, by the probability of playing"
+        ax.plot([view.dr for view in views], places, "o", color=colour, markersize=2.0 + width, label=label)
+    ax.axvline(evaluation.logged_loss, color=GREY, linewidth=0.9, linestyle=(0, (4, 3)), label="as logged")
+    ax.set_yticks(range(len(values)), [value.policy for value in values])
+    ax.set_ylim(len(values) - 0.5, -0.5)
+    ax.set_xlim(-0.02, 1.02)
+    ax.set_xlabel(f"mean loss, with {100 * evaluation.level:g}% intervals")
+    plain_axes(ax)
+    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, frameon=False, fontsize=8)
+    return ax
