@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST = 40
-"""Arms that are drawn: the likeliest ones."""
+"""At most so many arms are drawn, the likeliest ones."""
 OFFSET = 0.16
-"""Of the distance of two policies: the ordinary interval is drawn so far below."""
+"""How far below the other the ordinary interval is drawn; two policies are 1 apart."""
 
 
 def agent_figure(report: AgentReport) -> Figure:

@@ -15,7 +15,7 @@ BLUE, WHITE, ORANGE = (126, 182, 222), (255, 255, 255), (226, 120, 62)
 MIDDLE, END = 2.0, 10.0
 SAFE, NEAR = 3.0, 1.15
 """A learner is safe if its worst ratio is at most the first. A specialist is not safe, but has a ratio of at most the
-second in some column in which others have more than ``MIDDLE``: where all are equally good, nobody is special."""
+second in some column in which others have more than ``MIDDLE``: where all are good, no learner is a specialist."""
 
 
 def heat_colour(ratio: float) -> str:
@@ -61,7 +61,7 @@ def heat_table(
 ) -> str:
     """Rows in the order of ``ratios``, with the worst ratio and what kind of choice it is; ``columns`` has titles.
 
-    ``classes`` has the look of some rows. A missing ratio is a dash.
+    ``classes`` has the CSS classes of some rows by learner. A missing ratio is a dash.
     """
     titles = (title.replace("-", "\N{NON-BREAKING HYPHEN}") for title in columns.values())  # lock-in is one word
     head = "".join(f'<th scope="col">{escape(title)}</th>' for title in ["learner", "", "worst", *titles])

@@ -99,7 +99,7 @@ def with_interval(estimate: Estimate) -> str:
 
 
 TableCell = str | tuple[str, str]
-"""The text of a cell, or its text and a class for its look."""
+"""The text of a cell, or its text and its CSS class."""
 
 
 def table_row(cells: Iterable[TableCell], kind: str = "") -> str:

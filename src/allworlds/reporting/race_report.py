@@ -41,8 +41,8 @@ NEAR, FAR = 1.5, 3.0
 """Ratios up to the first are shaded as good, from the second on as bad."""
 PAPER = "tsallis-shannon-paper"
 ABOUT_REGRET = (
-    "<p><b>Regret</b> is what a learner lost in mean beyond the best single arm in hindsight; less is better. "
-    "All learners meet the same losses with the same seed. Under corruption, regret counts the losses as "
+    "<p><b>Regret</b> is how much more a learner lost on average than the best single arm in hindsight; less is "
+    "better. All learners meet the same losses with the same seed. Under corruption, regret counts the losses as "
     "they were played; the tables also show it on the clean ones.</p>"
 )
 ABOUT_RATIOS = (
