@@ -10,7 +10,7 @@ from allworlds.foundation.errors import InvalidParameter, MissingExtra
 from allworlds.graphs import AnyGraph, FeedbackGraph, NoisyGraph
 
 SECONDS = 2.0
-"""For each number that needs a search with a clock."""
+"""How long the search for each number may take."""
 MOST_FOR_FRACTIONS = 300
 """Arms up to which the fractional cover number is computed."""
 
