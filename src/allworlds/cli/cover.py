@@ -79,7 +79,7 @@ def recommend(
     from allworlds.workflows.cover import find_graph
     from allworlds.workflows.recommend import recommend as advise
 
-    found = advise(find_graph(file, form), horizon, regime, name=file)
+    found = advise(find_graph(file, form), horizon, regime, name="the graph" if file == "-" else file)
     if as_json:
         print_json(found.to_dict())
     else:
