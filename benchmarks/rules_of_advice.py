@@ -59,7 +59,9 @@ def facts_of(row: Result) -> GraphFacts:
     return GraphFacts(row.kind, row.n_arms, row.observability, *numbers)
 
 
-def ratios(rows: Sequence[Result], regime: str | None, similar: int, scores: Sequence[Score]) -> Iterator[list[float]]:
+def ratios(
+    rows: Sequence[Result], regime: str | None, similar: int, scores: Sequence[Score]
+) -> Iterator[list[list[float]]]:
     """For each score and graph the ratios of the learner that is advised from the other graphs."""
     graphs = {row.graph: row for row in rows}
     for graph, one in graphs.items():
@@ -77,25 +79,33 @@ def ratios(rows: Sequence[Result], regime: str | None, similar: int, scores: Seq
 def main() -> None:
     """Print a table for each regime."""
     argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
+    rows = judged_rows()
+    for regime in (None, *REGIMES):
+        head = [f"told {regime or 'nothing'}: similar graphs, rule", "cells", "at most 1.5", "at most 2.5", "largest"]
+        print(f"{markdown(head, body(rows, regime))}\n\n{whole_graphs(in_regime(rows, regime))}\n")
+
+
+def judged_rows() -> list[Result]:
+    """The rows that choose a rule: graphs on which not always the same learner wins, each world once."""
     graphs: dict[str, list[Result]] = {}
     for row in stored_results():
         if row.experiment in ADVICE and row.observability == "strong" and row.kind != "loopless":
-            graphs.setdefault(row.graph, []).append(row)  # of the others one always wins
-    rows = [row for mine in graphs.values() for row in similar_rows(mine, facts_of(mine[0]))]  # each world once
-    for regime in (None, *REGIMES):
-        body = []
-        for similar in SIMILAR:
-            per_graph = list(ratios(rows, regime, similar, list(SCORES.values())))
-            for number, by in enumerate(SCORES):
-                found = [ratio for graph in per_graph for ratio in graph[number]]
-                shares = [share(found, 1.5), share(found, 2.5), f"{max(found):.2f}"]
-                body.append([f"{similar}, {by}", str(len(found)), *shares])
-        mine = in_regime(rows, regime)
-        cells = len({row.cell for row in mine if row.ratio is not None})
-        best = [per_cent(hindsight(mine, most)) for most in (1.5, 2.5)]
-        body.append(["in hindsight", str(cells), *best, ""])
-        head = [f"told {regime or 'nothing'}: similar graphs, rule", "cells", "at most 1.5", "at most 2.5", "largest"]
-        print(f"{markdown(head, body)}\n\n{whole_graphs(mine)}\n")
+            graphs.setdefault(row.graph, []).append(row)
+    return [row for mine in graphs.values() for row in similar_rows(mine, facts_of(mine[0]))]
+
+
+def body(rows: Sequence[Result], regime: str | None, similar: Sequence[int] = SIMILAR) -> list[list[str]]:
+    """The lines of a regime's table: each rule on so many similar graphs, and one learner a graph in hindsight."""
+    found = []
+    for count in similar:
+        per_graph = list(ratios(rows, regime, count, list(SCORES.values())))
+        for number, by in enumerate(SCORES):
+            mine = [ratio for graph in per_graph for ratio in graph[number]]
+            shares = [share(mine, 1.5), share(mine, 2.5), f"{max(mine):.2f}"]
+            found.append([f"{count}, {by}", str(len(mine)), *shares])
+    told = in_regime(rows, regime)
+    cells = len({row.cell for row in told if row.ratio is not None})
+    return [*found, ["in hindsight", str(cells), *(per_cent(hindsight(told, most)) for most in (1.5, 2.5)), ""]]
 
 
 def whole_graphs(rows: Sequence[Result]) -> str:

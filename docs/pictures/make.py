@@ -16,7 +16,7 @@ from matplotlib.axes import Axes
 
 import allworlds as aw
 from allworlds.reporting.canvas import CATEGORIES, blank, house_style, save
-from allworlds.reporting.pictures import draw_islands
+from allworlds.reporting.cover_picture import draw_islands
 from allworlds.reporting.race_figures import headline_figure
 
 HERE = Path(__file__).resolve().parent

@@ -39,7 +39,7 @@ _HOMES = {
     "make_world": "worlds.by_name",
     "play": "simulation",
     "play_many": "simulation",
-    "plot_evaluation": "reporting.evaluation_figure",
+    "plot_evaluation": "reporting.agent_figures",
     "plot_graph": "reporting.graph_picture",
     "plot_regret": "reporting.curves",
     "recommend": "workflows.recommend",
@@ -66,8 +66,8 @@ if TYPE_CHECKING:
     from allworlds.graphs.by_name import make_graph
     from allworlds.learners import TsallisShannon
     from allworlds.learners.by_name import make_learner
+    from allworlds.reporting.agent_figures import plot_evaluation
     from allworlds.reporting.curves import plot_regret
-    from allworlds.reporting.evaluation_figure import plot_evaluation
     from allworlds.reporting.graph_picture import plot_graph
     from allworlds.simulation import Trace, play, play_many
     from allworlds.workflows.experiments import run_experiment

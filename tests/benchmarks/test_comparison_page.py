@@ -10,11 +10,12 @@ import pytest
 
 import allworlds as aw
 from allworlds.experiments.reading import as_experiment, read_experiment
-from allworlds.workflows.comparison import EXPERIMENTS
+from allworlds.workflows.comparison import EXPERIMENTS, REGIMES
 from allworlds.workflows.recommend import recommend
 from comparison import FROM_ROWS, PAGE, TITLES, stored
 from held_back import again, experiment, hindsight, intervals, per_cent
 from pages import marks
+from rules_of_advice import body, judged_rows
 
 
 @pytest.mark.parametrize("title", FROM_ROWS)
@@ -29,6 +30,33 @@ def test_a_table_of_the_page_is_the_one_made_from_the_shipped_results(title):
 def test_the_page_names_the_command_of_each_table(title):
     text = PAGE.read_text(encoding="utf-8")
     assert f"scripts/bench comparison --table {title}\n" in text
+
+
+RULES = {
+    "**five graphs, mean ratio**": "5, mean ratio",
+    "the same, safe first": "5, mean ratio, safe first",
+    "the same, worst ratio": "5, worst ratio",
+    "five graphs, fewest cells above 1.5 and 2.5": "5, shares above 1.5 and 2.5",
+    "five graphs, squared logarithms": "5, squared logarithm",
+    "all graphs, mean ratio": "100, mean ratio",
+    "one learner for each graph, in hindsight": "in hindsight",
+}
+"""The lines of the page's table of rules, and what the command calls them."""
+
+
+def test_the_table_of_rules_is_the_one_made_from_the_shipped_results():
+    text = PAGE.read_text(encoding="utf-8")
+    lines = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line[:1] == "|"]
+    head = next(line for line in lines if line[0] == "rule")
+    shown = {line[0]: line[1:] for line in lines if line[0] in RULES}
+    assert list(shown) == list(RULES)
+    rows = judged_rows()
+    for place, regime in enumerate((None, *REGIMES)):
+        found = {name: (cells, *shares) for name, cells, *shares, _ in body(rows, regime, (5, 100))}
+        assert head[1 + place].startswith(regime or "untold")
+        assert f"({found['in hindsight'][0]}" in head[1 + place]
+        for name, rule in RULES.items():
+            assert shown[name][place] == ", ".join(found[rule][1:])
 
 
 def test_drawn_cells_are_new_and_the_same_for_the_same_seed():

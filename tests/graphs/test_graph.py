@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import builtins
 import pickle
+import sys
 
 import networkx as nx
 import numpy as np
@@ -246,14 +246,7 @@ def test_networkx_graphs_without_a_meaning_are_refused(other, sentence):
 
 
 def test_without_networkx_the_error_names_the_extra(monkeypatch):
-    real = builtins.__import__
-
-    def without(name, *rest, **more):
-        if name == "networkx":
-            raise ImportError(name)
-        return real(name, *rest, **more)
-
-    monkeypatch.setattr(builtins, "__import__", without)
+    monkeypatch.setitem(sys.modules, "networkx", None)
     with pytest.raises(MissingExtra, match=r'pip install "allworlds\[networkx\]"'):
         graphs.cycle(4).to_networkx()
 

@@ -48,6 +48,13 @@ def test_every_tag_of_the_page_is_closed_where_it_belongs(text):
     assert page.tags.count("svg") == 1 + len(RACE.worlds) + 1  # the headline, a figure a world, the masses
 
 
+def test_a_learner_that_does_not_compete_is_named_and_called_neither_safe_nor_a_specialist(text):
+    assert "In italics: hedge, which sees more than the graph shows and does not compete." in text
+    kinds = dict(re.findall(r'<tr[^>]*><td>([^<]*)</td><td class="kind">([^<]*)</td>', text))
+    assert set(kinds) == set(RACE.learners)
+    assert kinds["hedge"] == ""
+
+
 def test_the_page_asks_nothing_of_the_network(text):
     assert Page(text).links
     assert_stands_alone(text)

@@ -22,7 +22,7 @@ from allworlds.learners import Learner
 STATUSES = ("open", "observed", "void")
 OPEN, OBSERVED, VOID = range(3)
 KINDS = ("both", "decision", "outcome")
-MOST_SIGHTS = 1_000_000
+MOST_PAIRS = 1_000_000
 """A log says who shows whom if these are at most so many pairs."""
 
 
@@ -31,7 +31,7 @@ class Era(NamedTuple):
 
     learner: Learner
     allowed: ValueRange
-    sight: Sight
+    visibility: VisibilityTable
     header: dict[str, Any]
     rows: dict[int, tuple[dict[str, Any], int]]
     """What :meth:`row_of_arm` has made."""
@@ -39,7 +39,7 @@ class Era(NamedTuple):
     @classmethod
     def of(cls, learner: Learner, allowed: ValueRange) -> Era:
         """That of a learner whose values are in this range."""
-        sight = Sight(learner)
+        visibility = VisibilityTable(learner)
         header = {
             "learner": learner.title,
             "n_actions": learner.n_arms,
@@ -47,24 +47,24 @@ class Era(NamedTuple):
             "reward": allowed.reward,
             "low": allowed.low,
             "high": allowed.high,
-            "shows": sight.as_data(),
+            "shows": visibility.as_data(),
             "package_version": __version__,
         }
-        return cls(learner, allowed, sight, header, {})
+        return cls(learner, allowed, visibility, header, {})
 
     def row_of_arm(self, arm: int) -> tuple[dict[str, Any], int]:
         """A row in which all is said that follows from the arm, and where the arm stands among those it shows."""
         kept = self.rows.get(arm)
         if kept is None:
             row: dict[str, Any] = dict.fromkeys(COLUMNS)
-            row |= {"learner": self.learner.title, "action": arm, "arm": self.sight.labels[arm]}
-            row |= {"n_actions": self.learner.n_arms, "observed": self.sight.shown(arm).tolist()}
+            row |= {"learner": self.learner.title, "action": arm, "arm": self.visibility.labels[arm]}
+            row |= {"n_actions": self.learner.n_arms, "observed": self.visibility.shown(arm).tolist()}
             row |= {"package_version": __version__}
-            kept = self.rows[arm] = row, int(self.sight.own_place[arm])
+            kept = self.rows[arm] = row, int(self.visibility.own_place[arm])
         return kept[0].copy(), kept[1]
 
 
-class Sight:
+class VisibilityTable:
     """Which arms a choice shows, and with which probability an arm is seen.
 
     Arms of one group show the same arms. Where the groups are a partition, as with cliques, an arm is seen with the
@@ -103,7 +103,7 @@ class Sight:
 
     def as_data(self) -> dict[str, list[int]] | None:
         """The group of each arm and the arms that each group shows; None if that is too much for a header."""
-        if self._order.size + self.where.size > MOST_SIGHTS:
+        if self._order.size + self.where.size > MOST_PAIRS:
             return None
         return {"where": self.where.tolist(), "starts": self._starts.tolist(), "order": self._order.tolist()}
 
@@ -180,20 +180,20 @@ class Block:
 
     def columns(self, most_arms: int) -> dict[str, Any]:
         """All rows but those of :attr:`older`; what is not known is NaN."""
-        sight, learner = self.era.sight, self.era.learner
+        visibility, learner = self.era.visibility, self.era.learner
         made = np.frombuffer(bytes(self._made)).reshape(-1, 8).T.copy()
         count, arms = made.shape[1], made[1].astype(np.int64)
-        groups = sight.where[arms]
+        groups = visibility.where[arms]
         outcome = np.frombuffer(bytes(self._ended)).reshape(-1, 4).T
         ended, status = np.full(count, np.nan), np.zeros(count, np.int64)
         starts = np.full(count, -1)
         rows = outcome[0].astype(np.int64)
         status[rows], ended[rows], starts[rows] = outcome[1], outcome[2], outcome[3]
         learnt = starts >= 0
-        sizes = np.where(learnt, sight.sizes[groups], 0)
+        sizes = np.where(learnt, visibility.sizes[groups], 0)
         values = np.frombuffer(bytes(self._values))[ragged(starts, sizes)]
         losses = Lists(_scaled(values, self.era.allowed), sizes, ~learnt)
-        own, place = np.full(count, np.nan), sight.own_place[arms]
+        own, place = np.full(count, np.nan), visibility.own_place[arms]
         shown = learnt & (place >= 0)
         own[shown] = losses.flat[(losses.starts[:-1] + place)[shown]]
         known = made[7] != 0.0
@@ -211,16 +211,18 @@ class Block:
             "round": made[2].astype(np.int64),
             "timestamp": made[3],
             "action": arms,
-            "arm": Words(arms, sight.labels),
+            "arm": Words(arms, visibility.labels),
             "n_actions": np.full(count, learner.n_arms),
             "loss": own,
             "reward": 1.0 - own,
             "pscore": pscore,
             "clique": made[5],
             "clique_pscore": made[6],
-            "observed": Lists(sight.observed(arms), sight.sizes[groups], nothing != 0),
+            "observed": Lists(visibility.observed(arms), visibility.sizes[groups], nothing != 0),
             "losses": losses,
-            "seeing": Lists(sight.probabilities(arms[known], vectors), np.where(known, sight.sizes[groups], 0), ~known),
+            "seeing": Lists(
+                visibility.probabilities(arms[known], vectors), np.where(known, visibility.sizes[groups], 0), ~known
+            ),
             "probabilities": Lists(kept, np.where(keeps, learner.n_arms, 0), ~keeps),
             "available": Lists.of([self._masks.get(row) for row in range(count)] if self._masks else [None] * count),
             "status": Words(status, STATUSES),
@@ -272,7 +274,7 @@ def row_of_event(
             row["loss"], row["reward"] = losses[place], 1.0 - losses[place]
     if vector is not None:
         listed = vector.tolist()
-        row["seeing"] = era.sight.chances(arm, vector, listed, shown)
+        row["seeing"] = era.visibility.chances(arm, vector, listed, shown)
         if len(listed) <= most_arms:
             row["probabilities"] = vector.astype(np.float32).tolist()
         if pscore != pscore:

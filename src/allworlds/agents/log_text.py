@@ -140,7 +140,7 @@ def write_lines(data: Columns, out: Bytes) -> int:
                 elif value != value:
                     at = write_null(out, at)
                 elif kind == WHOLE:
-                    at = write_whole(int(value), out, at)
+                    at = write_integer(int(value), out, at)
                 elif abs(value) <= (SMALL if kind == SHARE else 0.0):
                     out[at], out[at + 1], out[at + 2] = 48, 46, 48  # 0.0
                     at += 3
@@ -178,7 +178,7 @@ def write_null(out: Bytes, at: int) -> int:
 
 
 @lean_jit
-def write_whole(value: int, out: Bytes, at: int) -> int:
+def write_integer(value: int, out: Bytes, at: int) -> int:
     """An integer."""
     if value < 0:
         out[at] = 45  # -
@@ -230,7 +230,7 @@ def write_number(digits: int, n_digits: int, exponent: int, out: Bytes, at: int)
         at = end
     if exponent < 0:
         out[at], out[at + 1] = 101, 45  # e-
-        at = write_whole(-exponent, out, at + 2)
+        at = write_integer(-exponent, out, at + 2)
     return at
 
 

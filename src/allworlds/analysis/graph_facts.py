@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -10,9 +11,13 @@ from allworlds.foundation.errors import InvalidParameter, MissingExtra
 from allworlds.graphs import AnyGraph, FeedbackGraph, NoisyGraph
 
 SECONDS = 2.0
-"""For each number that needs a search with a clock."""
+"""How long the search for each number may take."""
 MOST_FOR_FRACTIONS = 300
 """Arms up to which the fractional cover number is computed."""
+
+
+ROUNDING = 1e-6
+"""The fractional cover number is exact up to less than this."""
 
 
 class Interval(NamedTuple):
@@ -71,6 +76,9 @@ def graph_facts(graph: AnyGraph) -> GraphFacts:
     cover = clique_cover(graph)
     theta = Interval(max(alpha.low, cover.lower_bound or 1), cover.n_cliques)
     fractional = _fractional(graph, alpha, theta)
+    # alpha <= fractional <= theta, and the outer two are integers.
+    alpha = Interval(alpha.low, min(alpha.high, theta.high, math.floor(fractional.high + ROUNDING)))
+    theta = Interval(max(theta.low, math.ceil(fractional.low - ROUNDING)), theta.high)
     return GraphFacts("undirected", graph.n_arms, str(graph.observability), alpha, fractional, theta, domination)
 
 

@@ -71,7 +71,7 @@ class Line:
     late: Slope | None = None
     """Between the last two points only; None where ``slope`` is of the excess."""
     missed: int | None = None
-    """How many points have an interval that does not reach the fitted line; one of twenty does not by chance."""
+    """How many points have an interval that misses the fitted line; by chance one of twenty does."""
     theory: float | None = None
     curve: Curve | None = None
 
@@ -218,7 +218,7 @@ def _line(
 
 
 def heights_of(points: Sequence[Point], *, power: bool) -> tuple[Floats, Floats, Floats, Floats]:
-    """Places, means and both ends of the intervals; for a power law what has a logarithm, above the point at 0."""
+    """Places, means and both ends of the intervals; for a power law those with a logarithm, above the point at 0."""
     floor = next((point.mean.mean for point in points if power and point.x == 0.0), 0.0)
     rows = np.array([(float(point.x), *point.mean.reach) for point in points]).reshape(-1, 4)
     x, y, low, high = rows[(rows[:, 0] > 0.0) & (rows[:, 1] > floor)].T if power else rows.T

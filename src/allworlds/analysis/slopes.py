@@ -25,12 +25,12 @@ LEAST_POINTS = 3
 """Through two points there is always a line."""
 RESAMPLES = 2000
 SEED = 0
-"""Of the bootstrap: the same results give the same interval."""
+"""The seed of the bootstrap, so that the same results give the same interval."""
 COVER = 0.95
 NORMAL = 1.959963984540054
 """The 97.5 % quantile of the normal distribution."""
 MOST_LOST = 0.05
-"""If more of the resamples than that have no slope, since a mean is not positive, there is no interval."""
+"""There is no interval if a larger share of the resamples has no slope, because a mean is not positive."""
 
 
 class Slope(NamedTuple):

@@ -101,7 +101,7 @@ def _so_far(bound: Floats | None, rounds: Rounds) -> TheoryLine | None:
 
 
 def _before_logarithms(graph: FeedbackGraph, world: World, rounds: Rounds) -> TheoryLine | None:
-    """What it takes to find the best arm, where means never change; from the round on that could have paid for it."""
+    """The order of what finding the best arm costs if means never change, once that much can have been lost."""
     if world.means is None or not _is_plain_bernoulli(world):
         return None
     cost, most = finite_time_lower_bound(graph, world.means), float(np.ptp(world.means)) * rounds

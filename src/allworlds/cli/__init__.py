@@ -13,15 +13,13 @@ from typing import Annotated
 import typer
 
 from allworlds import __version__
-from allworlds.cli.agent import agent
-from allworlds.cli.cover import cover
+from allworlds.cli.agents import agent, evaluate
+from allworlds.cli.cover import cover, recommend
 from allworlds.cli.db import COMMANDS as DB
 from allworlds.cli.decisions import CLIENT
-from allworlds.cli.evaluate import evaluate
 from allworlds.cli.experiments import experiments, report, resume, run, status, verify_results
 from allworlds.cli.listing import figure, graphs, learners, worlds
 from allworlds.cli.race import race
-from allworlds.cli.recommend import recommend
 from allworlds.cli.serve import KEYS, serve
 from allworlds.cli.terminal import error_boundary
 from allworlds.cli.verify import verify

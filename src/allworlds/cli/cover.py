@@ -1,4 +1,4 @@
-"""``allworlds cover``: the smallest clique cover of a graph that time allows, and what is proved about it."""
+"""``allworlds cover`` and ``allworlds recommend``: what can be said of one graph, and which learner to use on it."""
 
 from __future__ import annotations
 
@@ -58,6 +58,33 @@ def cover(
         _print_result(result)
     if result.interrupted:
         stop("interrupted: this is the best cover until then", 130)
+
+
+def recommend(
+    file: Annotated[str, typer.Argument(help=FILE, show_default=False)],
+    horizon: Annotated[int | None, typer.Option(min=1, help="Rounds to be played.", show_default="unknown")] = None,
+    regime: Annotated[
+        str | None,
+        typer.Option(help="What is known of the losses: stochastic, corrupted or adversarial.", show_default="nothing"),
+    ] = None,
+    form: Annotated[
+        str, typer.Option("--format", help="auto, edges, graphml, metis or matrix; auto goes by the file's suffix.")
+    ] = "auto",
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")] = False,
+) -> None:
+    """Say in four sentences what a graph is, which learners take it, which one to use and why, and what it costs.
+
+    The advice comes from the measured results that ship with the package (docs/comparison.md).
+    """
+    from allworlds.workflows.cover import find_graph
+    from allworlds.workflows.recommend import recommend as advise
+
+    found = advise(find_graph(file, form), horizon, regime, name="the graph" if file == "-" else file)
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        for sentence in found.sentences:
+            typer.echo(sentence)
 
 
 def _print_result(result: CoverResult) -> None:

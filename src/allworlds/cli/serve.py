@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import logging
+import sys
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -41,11 +44,10 @@ def serve(
 ) -> None:
     """Serve decisions over HTTP; every answer is written to the database before it is given."""
     _needs_service("allworlds serve needs")
-    from allworlds.service.logs import set_up_logs
     from allworlds.service.security import Limits
     from allworlds.service.server import Service, Settings
 
-    set_up_logs(as_json)
+    _set_up_logs(as_json)
     limits = Limits(rate=rate, burst=2.0 * rate)
     names, files = tuple(allow_host or ()), tuple(create or ())
     service = Service(Settings(database, host, port, names, files, log_requests, limits, probabilities_up_to))
@@ -134,6 +136,26 @@ def _needs_service(who_needs: str) -> None:
 
     for module in ("msgspec", "httptools"):
         import_extra(module, "service", who_needs)
+
+
+class _JsonLines(logging.Formatter):
+    """Log lines for machines."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """One JSON object."""
+        line = {"time": record.created, "level": record.levelname.lower(), "message": record.getMessage()}
+        if record.exc_info:
+            line["traceback"] = self.formatException(record.exc_info)
+        return json.dumps(line)
+
+
+def _set_up_logs(as_json: bool) -> None:
+    """Send the service's log to stderr; keys, secrets and bodies are never in it."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_JsonLines() if as_json else logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    logger = logging.getLogger("allworlds.service")
+    logger.handlers, logger.propagate = [handler], False
+    logger.setLevel(logging.INFO)
 
 
 def _open(database: str, new: bool = False) -> Journal:

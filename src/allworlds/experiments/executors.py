@@ -222,7 +222,7 @@ class Cluster:
         return returned
 
     def stop(self) -> int:
-        """What was handed over may still come back."""
+        """Nothing is dropped: all that was handed over may still come back."""
         return 0
 
     def close(self) -> None:

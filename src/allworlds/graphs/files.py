@@ -21,10 +21,9 @@ from typing import Any
 import numpy as np
 
 from allworlds.foundation.checks import shorten
-from allworlds.foundation.errors import InvalidCover, InvalidGraph
+from allworlds.foundation.errors import InvalidCover, InvalidGraph, import_extra
 from allworlds.foundation.specs import check_known
 from allworlds.graphs.graph import FeedbackGraph
-from allworlds.graphs.inputs import import_networkx
 from allworlds.graphs.storage import Arcs, DisjointCliques
 
 FORMATS = ("auto", "edges", "graphml", "metis", "matrix")
@@ -201,7 +200,7 @@ def _from_names(names: list[str], pairs: Iterable[Iterable[str]], *, directed: b
 
 
 def _from_graphml(name: str, content: bytes) -> FeedbackGraph:
-    networkx = import_networkx()
+    networkx = import_extra("networkx", "networkx")
     try:
         graph = networkx.read_graphml(io.BytesIO(content))
     except Exception as error:  # the parser has many errors of its own

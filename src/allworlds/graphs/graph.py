@@ -11,14 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from allworlds.foundation.checks import Error, Ints, check_arms, flag, index, integers, is_whole, whole
-from allworlds.foundation.errors import InvalidGraph, InvalidParameter
+from allworlds.foundation.errors import InvalidGraph, InvalidParameter, import_extra
 from allworlds.graphs.features import Observability
 from allworlds.graphs.inputs import (
     Label,
     SelfLoops,
     clean_labels,
     flatten_cliques,
-    import_networkx,
     self_loop_pairs,
     zeros_and_ones,
 )
@@ -185,7 +184,7 @@ class FeedbackGraph:
         Node names become labels, unless they are 0, 1, 2, ... in order. ``self_loops`` is as for
         :class:`FeedbackGraph`: by default all arms see themselves, whether the graph says so or not.
         """
-        if not isinstance(graph, import_networkx().Graph):
+        if not isinstance(graph, import_extra("networkx", "networkx").Graph):
             raise InvalidGraph(f"graph is of type {type(graph).__name__}; expected a networkx graph")
         if graph.is_multigraph():
             raise InvalidGraph("graph is a multigraph; expected at most one edge a pair; try networkx.Graph(graph)")
@@ -205,7 +204,8 @@ class FeedbackGraph:
         """
         names = self._labels if self._labels is not None else range(self.n_arms)
         arcs = isinstance(self._storage, Arcs)
-        graph = import_networkx().DiGraph() if arcs else import_networkx().Graph()
+        networkx = import_extra("networkx", "networkx")
+        graph = networkx.DiGraph() if arcs else networkx.Graph()
         graph.add_nodes_from(names)
         graph.add_edges_from((names[one], names[other]) for one, other in self.edges().tolist())
         graph.add_edges_from((names[arm], names[arm]) for arm in np.flatnonzero(self.self_loops).tolist() if arcs)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from allworlds.foundation.checks import Error, Ints, check_arms, integers, is_whole, shorten
-from allworlds.foundation.errors import InvalidGraph, MissingExtra
+from allworlds.foundation.errors import InvalidGraph
 
 Label: TypeAlias = str | int
 SelfLoops: TypeAlias = bool | Iterable[int]
@@ -113,12 +113,3 @@ def clean_labels(labels: Sequence[Label] | None, n_arms: int) -> tuple[Label, ..
     if twice:
         raise InvalidGraph(f"label {twice[0]!r} names two arms; expected labels that all differ")
     return None if clean == list(range(n_arms)) else tuple(clean)
-
-
-def import_networkx() -> Any:
-    """The optional package, or :class:`MissingExtra`."""
-    try:
-        import networkx
-    except ImportError:
-        raise MissingExtra('networkx is not installed; try pip install "allworlds[networkx]"') from None
-    return networkx

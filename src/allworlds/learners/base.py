@@ -219,7 +219,9 @@ class Learner(ABC, Generic[StateT, TicketT]):
         estimates: NDArray[np.float64] = self.pack(state)["cumulative_losses"]
         return estimates
 
-    def moved(self, state: StateT, where: FeedbackGraph | CliqueCover, losses: NDArray[np.float64]) -> tuple[Self, Any]:
+    def moved(
+        self, state: StateT, where: FeedbackGraph | CliqueCover, losses: NDArray[np.float64]
+    ) -> tuple[Self, StateT]:
         """The learner on another graph or cover, and its state with these loss estimates in the same round."""
         learner = type(self).from_settings(where, self.settings())
         return learner, learner.unpack({"cumulative_losses": losses, "clock": self.pack(state)["clock"]})

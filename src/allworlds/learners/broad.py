@@ -107,10 +107,12 @@ def step(w: NDArray[np.float64], arm: int, push: float, inverses: NDArray[np.flo
 
     The sum grows with ``x``. It is at most 1 at ``x = 0`` and at least 1 at ``push``, unless a pole comes first.
     """
+    # The bracket ends at the first pole.
     low, high = 0.0, push
     for i in range(w.size):
         inverses[i] = 1.0 / w[i] + (push if i == arm else 0.0)
         high = min(high, inverses[i])
+    # Newton's steps; one that leaves the bracket is replaced by its middle.
     x = 0.0
     for _ in range(100):
         total, slope = 0.0, 0.0
@@ -127,6 +129,7 @@ def step(w: NDArray[np.float64], arm: int, push: float, inverses: NDArray[np.flo
         x -= (total - 1.0) * total / slope  # Newton for 1 / total, which is nearly linear
         if not low < x < high:
             x = 0.5 * (low + high)
+    # What the sum lacks of 1 is divided out.
     total = 0.0
     for i in range(w.size):
         w[i] = 1.0 / (inverses[i] - x)

@@ -126,7 +126,7 @@ class Style(NamedTuple):
 def learner_styles(
     learners: Sequence[str], ours: str, rivals: Mapping[str, bool] = MappingProxyType({})
 ) -> dict[str, Style]:
-    """Ours thick and blue; who does not compete (see ``rivals``) grey and thin; the others by colour and dashes.
+    """Ours thick and blue; who does not compete grey and thin; the others by colour and dashes.
 
     Up to 24 others differ in colour or in dashes, and neighbours in the list in both.
 
@@ -151,7 +151,7 @@ class EndLabel(NamedTuple):
 
 
 def spread(heights: Sequence[float], gap: float = GAP) -> list[float]:
-    """Move heights apart so that neighbours are at least ``gap`` apart, as little as is easy, order kept.
+    """Move heights so that neighbours are at least ``gap`` apart; they keep their order and move little.
 
     >>> [round(height, 2) for height in spread([0.5, 0.5, 0.9], gap=0.1)]
     [0.45, 0.55, 0.9]

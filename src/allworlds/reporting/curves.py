@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 WIDE = 10.0
-"""Inches, of every figure of a page: equal widths give letters of equal size."""
+"""The width in inches of every figure of a page: with equal widths, letters have the same size."""
 ZOOM = 1000
 """Logarithmic axes show the last three powers of ten of the rounds; before, all learners look alike."""
 GREY = "#666666"

@@ -44,7 +44,7 @@ def panel_figure(summary: ExperimentSummary, panel: Panel) -> Figure:
 
 
 def growth(ax: Axes, panel: Panel, styles: Mapping[str, Style]) -> Axes:
-    """Means with intervals against ``x``, the fitted lines, the theory's slope from the first line's end; names right.
+    """Means with intervals against ``x`` and the fitted lines; the theory's slope starts at the end of the first line.
 
     Where there is a point at 0, the excess over it is drawn: what the slope is fitted to.
     """
@@ -87,7 +87,7 @@ def growth(ax: Axes, panel: Panel, styles: Mapping[str, Style]) -> Axes:
 
 
 def slopes_beside(ax: Axes, panel: Panel, styles: Mapping[str, Style]) -> Axes:
-    """Each line's slope with its interval under its name, the theory's as a vertical line; hollow: of the mean."""
+    """Each line's slope with its interval under its name, hollow for the mean's; theory is a vertical line."""
     places = np.arange(len(panel.lines))[::-1]
     for place, line in zip(places, panel.lines, strict=True):
         raised = 0.14 if line.raw is not None else 0.0
@@ -104,7 +104,7 @@ def slopes_beside(ax: Axes, panel: Panel, styles: Mapping[str, Style]) -> Axes:
 
 
 def values_by_name(ax: Axes, panel: Panel, styles: Mapping[str, Style]) -> Axes:
-    """Means with intervals, a row for each name, lines beside each other in it; the first on top."""
+    """Means with intervals: a row for each name, the first on top, with all lines beside each other in it."""
     names = list(dict.fromkeys(str(point.x) for line in panel.lines for point in line.points))
     alone = all(len(line.points) == 1 for line in panel.lines)
     step = 0.0 if alone else 0.8 / len(panel.lines)

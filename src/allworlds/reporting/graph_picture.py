@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST_ARMS = 60
-"""More arms would be a blot."""
+"""More arms could not be told apart."""
 SPOT, RING = 0.075, 0.075
 """The radius of an arm and of the ring beside it, where the circle of the arms has radius 1; for up to 16 arms."""
 

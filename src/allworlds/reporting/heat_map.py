@@ -8,14 +8,14 @@ kind of colour vision.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from html import escape
 
 BLUE, WHITE, ORANGE = (126, 182, 222), (255, 255, 255), (226, 120, 62)
 MIDDLE, END = 2.0, 10.0
 SAFE, NEAR = 3.0, 1.15
 """A learner is safe if its worst ratio is at most the first. A specialist is not safe, but has a ratio of at most the
-second in some column in which others have more than ``MIDDLE``: where all are equally good, nobody is special."""
+second in some column in which others have more than ``MIDDLE``: where all are good, no learner is a specialist."""
 
 
 def heat_colour(ratio: float) -> str:
@@ -58,19 +58,21 @@ def heat_table(
     ratios: Mapping[str, Mapping[str, float | None]],
     columns: Mapping[str, str],
     classes: Mapping[str, str] | None = None,
+    aside: Collection[str] = (),
 ) -> str:
     """Rows in the order of ``ratios``, with the worst ratio and what kind of choice it is; ``columns`` has titles.
 
-    ``classes`` has the look of some rows. A missing ratio is a dash.
+    ``classes`` has the CSS classes of some rows by learner. A missing ratio is a dash. Those in ``aside``
+    do not compete: they are neither safe nor specialists.
     """
     titles = (title.replace("-", "\N{NON-BREAKING HYPHEN}") for title in columns.values())  # lock-in is one word
     head = "".join(f'<th scope="col">{escape(title)}</th>' for title in ["learner", "", "worst", *titles])
-    body, kinds = [], characters(ratios)
+    body, kinds = [], characters({name: row for name, row in ratios.items() if name not in aside})
     for name, row in ratios.items():
         known = [value for value in (row.get(column) for column in columns) if value is not None]
         cells = [_cell(max(known, default=None)), *(_cell(row.get(column)) for column in columns)]
         look = (classes or {}).get(name, "")
-        first = f'<td>{escape(name)}</td><td class="kind">{kinds[name]}</td>'
+        first = f'<td>{escape(name)}</td><td class="kind">{kinds.get(name, "")}</td>'
         body.append(f"<tr{f' class={look!r}' if look else ''}>{first}{''.join(cells)}</tr>".replace("'", '"'))
     return (
         '<div class="wide"><table class="heat">'

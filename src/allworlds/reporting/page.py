@@ -98,11 +98,11 @@ def with_interval(estimate: Estimate) -> str:
     return f"{number(estimate.mean)} ({between(estimate)})"
 
 
-Cell = str | tuple[str, str]
-"""The text of a cell, or its text and a class for its look."""
+TableCell = str | tuple[str, str]
+"""The text of a cell, or its text and its CSS class."""
 
 
-def table_row(cells: Iterable[Cell], kind: str = "") -> str:
+def table_row(cells: Iterable[TableCell], kind: str = "") -> str:
     """A ``<tr>`` of the class ``kind``."""
     pairs = [(cell, "") if isinstance(cell, str) else cell for cell in cells]
     return _element("tr", "".join(_element("td", escape(text), look) for text, look in pairs), kind)

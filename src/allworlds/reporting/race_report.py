@@ -17,7 +17,7 @@ from allworlds.reporting.curves import has_logarithms
 from allworlds.reporting.heat_map import MIDDLE, SAFE, heat_table
 from allworlds.reporting.heat_map import NEAR as BEST
 from allworlds.reporting.page import (
-    Cell,
+    TableCell,
     between,
     figure_element,
     how_to_repeat,
@@ -41,8 +41,8 @@ NEAR, FAR = 1.5, 3.0
 """Ratios up to the first are shaded as good, from the second on as bad."""
 PAPER = "tsallis-shannon-paper"
 ABOUT_REGRET = (
-    "<p><b>Regret</b> is what a learner lost in mean beyond the best single arm in hindsight; less is better. "
-    "All learners meet the same losses with the same seed. Under corruption, regret counts the losses as "
+    "<p><b>Regret</b> is how much more a learner lost on average than the best single arm in hindsight; less is "
+    "better. All learners meet the same losses with the same seed. Under corruption, regret counts the losses as "
     "they were played; the tables also show it on the clean ones.</p>"
 )
 ABOUT_RATIOS = (
@@ -106,20 +106,24 @@ def make_page(summary: RaceSummary, svgs: dict[str, str]) -> str:
 
 
 def _headline(summary: RaceSummary, svg: str) -> str:
-    lines = [row.learner for row in summary.ratios if not row.rival]
-    beside = (
-        f" In brackets: {', '.join(lines)}, which sees more than the graph shows and does not compete." if lines else ""
-    )
+    lines = beside(summary)
+    note = f": {', '.join(lines)}, which sees more than the graph shows and does not compete." if lines else ""
+    in_brackets, in_italics = (f" In {look}{note}" if lines else "" for look in ("brackets", "italics"))
     caption = (
         "How far each learner falls behind in the world that suits it least. In each world its mean regret is "
         "divided by the smallest mean regret of any learner; the largest of these ratios is drawn. A learner with a "
-        f"short bar is a safe choice among these worlds; the figure says nothing about others.{beside}"
+        f"short bar is a safe choice among these worlds; the figure says nothing about others.{in_brackets}"
     )
     described = "; ".join(f"{row.learner}: {row.ratio:.2f}" for row in summary.ratios if row.ratio is not None)
     bars = figure_element(svg, f"Bar chart of worst ratios over worlds. {described}", escape(caption))
-    matrix = ["<h3>Ratios by world</h3>", f"<p>{escape(ABOUT_RATIOS)}</p>", ratio_table(summary)]
+    matrix = ["<h3>Ratios by world</h3>", f"<p>{escape(ABOUT_RATIOS + in_italics)}</p>", ratio_table(summary)]
     many = len(summary.ratios) > MANY  # so many bars are too small to read on a phone, and the matrix has their numbers
     return "\n".join([*matrix, bars] if many else [bars, *matrix])
+
+
+def beside(summary: RaceSummary) -> list[str]:
+    """The learners that see more than the graph shows, and do not compete."""
+    return [row.learner for row in summary.ratios if not row.rival]
 
 
 def _world(summary: RaceSummary, world: str, place: int, svg: str | None) -> str:
@@ -272,13 +276,13 @@ def ratio_table(summary: RaceSummary) -> str:
     shown = [world for world in summary.worlds if any(row.get(world) is not None for row in ratios.values())]
     titles = short_titles(list(summary.worlds))
     looks = {row.learner: _look(summary, row.learner, best=False) for row in summary.ratios}
-    return heat_table(ratios, {world: titles[world] for world in shown}, looks)
+    return heat_table(ratios, {world: titles[world] for world in shown}, looks, beside(summary))
 
 
 def standing_table(summary: RaceSummary, world: str) -> str:
     """One world: every number that the race knows about each learner, the least regret first."""
     rows = summary.standings_in(world)
-    columns: dict[str, Callable[[Standing], Cell]] = {
+    columns: dict[str, Callable[[Standing], TableCell]] = {
         "mean regret": lambda row: number(row.regret.mean),
         "95 % interval": lambda row: between(row.regret),
         "90 % and 99 % quantile": lambda row: f"{number(row.quantile_90)}, {number(row.quantile_99)}",
@@ -298,11 +302,11 @@ def standing_table(summary: RaceSummary, world: str) -> str:
     return table(["learner", *columns], body)
 
 
-def _shaded(ratio: float | None) -> Cell:
+def _shaded(ratio: float | None) -> TableCell:
     return "–" if ratio is None else (f"{ratio:.2f}", "near" if ratio <= NEAR else "far" if ratio >= FAR else "")
 
 
-def _row(summary: RaceSummary, learner: str, cells: Iterable[Cell], *, best: bool) -> str:
+def _row(summary: RaceSummary, learner: str, cells: Iterable[TableCell], *, best: bool) -> str:
     return table_row([learner, *cells], _look(summary, learner, best=best))
 
 

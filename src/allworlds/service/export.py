@@ -25,7 +25,7 @@ from allworlds import __version__
 from allworlds.agents.evaluation import evaluate, parse_policy
 from allworlds.agents.export import export_log
 from allworlds.agents.log_files import COLUMNS, HEADER, MORE, load_log
-from allworlds.agents.log_rows import OBSERVED, OPEN, STATUSES, VOID, Sight
+from allworlds.agents.log_rows import OBSERVED, OPEN, STATUSES, VOID, VisibilityTable
 from allworlds.foundation.errors import InvalidParameter, import_extra
 from allworlds.service.journal import VOIDED, DecisionRow, EventRow, ServiceError
 
@@ -79,7 +79,7 @@ def lines(pairs: Iterable[Pair], rules: Sequence[Rule]) -> Pieces:
 class Epoch:
     """The arms between two changes, by their numbers in the whole log."""
 
-    sight: Sight
+    visibility: VisibilityTable
     index: dict[str, int]
     """Label to number in this epoch."""
     place: NDArray[np.int64]
@@ -92,7 +92,7 @@ def _epochs(rules: Sequence[Rule]) -> list[Epoch]:
     labels = tuple(dict.fromkeys(label for rule in rules for label in rule.labels))
     number = {label: k for k, label in enumerate(labels)}
     return [
-        Epoch(Sight(rule.learner), rule.index, np.array([number[label] for label in rule.labels]), labels)
+        Epoch(VisibilityTable(rule.learner), rule.index, np.array([number[label] for label in rule.labels]), labels)
         for rule in rules
     ]
 
@@ -106,7 +106,7 @@ def _header(rules: Sequence[Rule], epochs: Sequence[Epoch]) -> dict[str, Any]:
         "reward": last.allowed.reward,
         "low": last.allowed.low,
         "high": last.allowed.high,
-        "shows": epochs[0].sight.as_data() if len(epochs) == 1 else None,
+        "shows": epochs[0].visibility.as_data() if len(epochs) == 1 else None,
         "package_version": __version__,
     }
 
@@ -123,11 +123,11 @@ def _row(
 ) -> dict[str, Any]:
     rule, epoch = rules[decision.epoch], epochs[decision.epoch]
     arm = epoch.index[decision.arm]
-    observed = epoch.sight.observed(np.array([arm]))
+    observed = epoch.visibility.observed(np.array([arm]))
     vector = None if decision.probabilities is None else np.frombuffer(decision.probabilities, "<f8")
     learnt = event is not None and event.kind == "outcome" and event.losses is not None
     losses = rule.allowed.as_losses(np.frombuffer(event.losses, "<f8")) if learnt and event and event.losses else None
-    place = epoch.sight.own_place[arm]
+    place = epoch.visibility.own_place[arm]
     loss = None if losses is None or place < 0 else float(losses[place])
     told: list[float | None] | None = None if losses is None else losses.tolist()
     if told is not None and event is not None and event.body is not None:  # what was left out was not seen
@@ -150,7 +150,7 @@ def _row(
         "loss": loss,
         "reward": None if loss is None else 1.0 - loss,
         "pscore": None if math.isnan(decision.probability) else decision.probability,
-        "clique": int(epoch.sight.where[arm]) if clique else None,
+        "clique": int(epoch.visibility.where[arm]) if clique else None,
         "clique_pscore": decision.clique_probability,
         "observed": epoch.place[observed].tolist(),
         "losses": told,
@@ -170,7 +170,7 @@ def _seeing(
 ) -> list[float] | None:
     """The probability with which each observed arm was to be seen."""
     if vector is not None:
-        seen: list[float] = epoch.sight.probabilities(np.array([arm]), vector[None]).tolist()
+        seen: list[float] = epoch.visibility.probabilities(np.array([arm]), vector[None]).tolist()
         return seen
     return None if decision.clique_probability is None else [decision.clique_probability] * len(observed)
 

@@ -91,16 +91,19 @@ class Rule:
 
     def to_text(self) -> str:
         """The rule as JSON."""
-        allowed = self.allowed
-        data = rule_to_data(self.learner) | {
-            "reward": allowed.reward,
-            "low": allowed.low,
-            "high": allowed.high,
+        data = rule_to_data(self.learner) | self._settings()
+        return json.dumps(data, default=np.ndarray.tolist, allow_nan=False)
+
+    def _settings(self) -> dict[str, Any]:
+        """What was asked for beside the learner, as the journal and clients have it."""
+        return {
+            "reward": self.allowed.reward,
+            "low": self.allowed.low,
+            "high": self.allowed.high,
             "minimum_share": self.shares,
             "deadline": self.deadline,
             "on_timeout": "void" if self.default is None else {"default": self.default},
         }
-        return json.dumps(data, default=np.ndarray.tolist, allow_nan=False)
 
     @classmethod
     def from_text(cls, text: str) -> Rule:
@@ -145,12 +148,7 @@ class Rule:
             "cover": None,
             "feedback": f"after a choice, report the {value} of {whose if learner.shows != 'itself' else 'the arm'}, "
             f"a number from {allowed.low:g} to {allowed.high:g}",
-            "reward": allowed.reward,
-            "low": allowed.low,
-            "high": allowed.high,
-            "minimum_share": self.shares,
-            "deadline": self.deadline,
-            "on_timeout": "void" if self.default is None else {"default": self.default},
+            **self._settings(),
         }
         if isinstance(learner, CliqueLearner):
             cover = learner.cover

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from allworlds.covers import CliqueCover
-from allworlds.foundation.errors import AllWorldsError, MissingExtra
+from allworlds.foundation.errors import AllWorldsError, import_extra
 from allworlds.ftrl.constants import Constants
 
 
@@ -36,7 +36,7 @@ def solve_reference(
     >>> float(p[0])
     0.5
     """
-    mp = _mpmath()
+    mp = import_extra("mpmath", "reference").mp
     constants.check_fits(cover)
     with mp.workdps(digits + 20):
         if 1 - cover.n_arms * mp.mpf(constants.gamma) < mp.mpf(10) ** -15:  # the floors leave nothing to share
@@ -54,14 +54,6 @@ def solve_reference(
             if not free:
                 return p
             pinned -= {min(free, key=lambda i: gradient[i])}
-
-
-def _mpmath() -> Any:
-    try:
-        import mpmath
-    except ImportError:
-        raise MissingExtra('mpmath is not installed; pip install "allworlds[reference]" brings it') from None
-    return mpmath.mp
 
 
 class _Problem:

@@ -24,7 +24,7 @@ from allworlds.graphs.files import FORMATS, parse_graph, read_graph
 from allworlds.graphs.graph import check_graph
 from allworlds.graphs.storage import DisjointCliques
 from allworlds.reporting.canvas import check_drawing, save
-from allworlds.reporting.pictures import cover_picture
+from allworlds.reporting.cover_picture import cover_picture
 from allworlds.theory import clique_penalty, sharp_adversarial_bound, theorem_1_bound
 
 OBJECTIVES = ("cliques", "penalty")

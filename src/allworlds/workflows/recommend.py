@@ -40,6 +40,8 @@ from allworlds.workflows.comparison import (
 SIMILAR = 5
 """How many of the measured graphs stand for a new one."""
 DEFAULT = "tsallis-shannon"
+MOST_NAMED = 10
+"""If more learners take the graph, they are counted and not named."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,8 @@ class Recommendation:
     bound: str
     """What is proved of the recommended learner, and by whom."""
     limits: dict[str, float]
-    """Where a horizon is given: what is proved against hostile losses as a number, and what no learner can beat."""
+    """Where a horizon is given: ``upper``, what is proved of the default against any losses, and ``lower``, below which
+    no learner can guarantee its regret against hostile ones."""
     version: str
     """Of the results that the advice comes from."""
 
@@ -104,25 +107,25 @@ class Recommendation:
 
     def _usable(self) -> str:
         names = ", ".join(one.learner for one in self.candidates)
-        which = "are good in several worlds and were" if self.regime is None else "were"
-        return (
-            f"{counted(len(self.usable), 'learner')} can play on it; these {which} measured on similar graphs: {names}."
-        )
+        which = "are meant for every kind of world and were" if self.regime is None else "were"
+        listed = f" ({', '.join(self.usable)})" if len(self.usable) <= MOST_NAMED else ""
+        number = counted(len(self.usable), "learner")
+        return f"{number} can play on it{listed}; these {which} measured on similar graphs: {names}."
 
     def _choice(self) -> str:
         first = self.candidates[0]
         field = "the best of these" if self.regime is None else "the best learner"
-        told = "told nothing of the losses" if self.regime is None else f"told that they are {self.regime}"
-        text = f"Use {first.learner}, {told}: on the most similar graphs measured ({', '.join(self.similar)}) "
+        told = "when nothing is known of the losses" if self.regime is None else f"for {self.regime} losses"
+        text = f"Use {first.learner} {told}: on the most similar graphs measured ({', '.join(self.similar)}) "
         if len(self.candidates) == 1:
-            text += "no other was measured in every world"
+            text += "no other learner was measured in every world"
         else:
             text += (
-                f"its regret is {first.mean:.2f} times that of {field} in the mean and at most {first.worst:.2f} times"
+                f"its regret is {first.mean:.2f} times that of {field} on average and at most {first.worst:.2f} times"
             )
             second = self.candidates[1]
-            lock = f", with up to {second.above:.0%} of its runs above 0.1 T" if second.above > first.above else ""
-            text += f", and next comes {second.learner} with {second.mean:.2f} and {second.worst:.2f}{lock}"
+            lock = f", and {_runs(second.above)}" if second.above > first.above else ""
+            text += f"; the next best, {second.learner}, has {second.mean:.2f} and {second.worst:.2f}{lock}"
         return f"{text}."
 
     def _safer(self) -> str:
@@ -131,24 +134,38 @@ class Recommendation:
         if self.candidates[0] in covered:
             return ""
         if not covered:
-            return "; none of those measured has a bound for such losses"
+            return "; no learner measured has a bound for such losses"
         first = covered[0]
-        return f"; who wants a bound for such losses takes {first.learner}, at most {first.worst:.2f} times the best"
+        return f"; if you need a bound for such losses, use {first.learner}, at most {first.worst:.2f} times the best"
 
     def _cost(self) -> str:
         ratios = [row.ratio for row in self.measured if row.ratio is not None]
         lowest, highest = min(row.regret for row in self.measured), max(row.regret for row in self.measured)
         horizons = sorted({row.horizon for row in self.measured})
         share = max(row.above for row in self.measured)
-        proved = "".join(f"; {words}: {value:,.0f}" for words, value in self.limits.items())
-        between = f"{min(ratios):.2f} to {max(ratios):.2f} times the best" if ratios else "no ratios"
-        runs = "no run lost more than 0.1 T" if share == 0.0 else f"up to {share:.0%} of its runs lost more than 0.1 T"
+        between = f"{min(ratios):.2f} to {max(ratios):.2f} times that of the best" if ratios else "no ratios"
         speed = median(row.microseconds for row in self.measured)  # other work makes some of them many times as long
         return (
-            f"Its bound: {self.bound}{proved}{self._safer()}. Measured there: {between}, a regret of {lowest:,.0f} to "
-            f"{highest:,.0f} in {' or '.join(f'{t:,}' for t in horizons)} rounds, where {runs}, and about {speed:.1f} "
-            f"microseconds a round."
+            f"Its regret there was {lowest:,.0f} to {highest:,.0f} in {' or '.join(f'{t:,}' for t in horizons)} rounds "
+            f"({between}; {_runs(share)}), a round took about {speed:.1f} microseconds, and its bound is: {self.bound}"
+            f"{self._proved()}{self._safer()}."
         )
+
+    def _proved(self) -> str:
+        """The numbers for the horizon, if one is given."""
+        words = ""
+        if "upper" in self.limits:
+            words += f"; in {self.horizon:,} rounds of any losses it is at most {self.limits['upper']:,.0f}"
+        if "lower" in self.limits:
+            words += f"; no learner can guarantee less than {self.limits['lower']:,.0f} against hostile losses"
+        return words
+
+
+def _runs(share: float) -> str:
+    """How many runs lost more than 0.1 T in the world where most did."""
+    if share == 0.0:
+        return "no run lost more than a tenth of the rounds"
+    return f"in the worst world {share:.0%} of its runs lost more than a tenth of the rounds"
 
 
 def recommend(
@@ -295,9 +312,7 @@ def _limits(graph: AnyGraph, facts: GraphFacts, learner: str, horizon: int) -> d
     found = {}
     if learner == DEFAULT and isinstance(graph, FeedbackGraph):
         sizes = clique_cover(graph).sizes
-        words = f"proved for {horizon:,} rounds of any losses, at most"
-        found[words] = min(float(horizon), practical_adversarial_bound(sizes, horizon).value)
+        found["upper"] = min(float(horizon), practical_adversarial_bound(sizes, horizon).value)
     if facts.alpha is not None and facts.observability == "strong" and facts.alpha.low > 1:
-        words = "no learner can promise less against hostile losses than"
-        found[words] = adversarial_lower_bound(int(facts.alpha.low), horizon)
+        found["lower"] = adversarial_lower_bound(int(facts.alpha.low), horizon)
     return found

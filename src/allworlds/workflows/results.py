@@ -1,4 +1,4 @@
-"""Look at the folder of a run, an experiment or a race: how far it is, what it found, whether it is whole."""
+"""Read the folder of a run, an experiment or a race: how far it is, what it found, whether anything is damaged."""
 
 from __future__ import annotations
 

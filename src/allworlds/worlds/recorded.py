@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from allworlds.foundation.checks import numbers
-from allworlds.foundation.errors import InvalidParameter, MissingExtra
+from allworlds.foundation.errors import InvalidParameter, import_extra
 from allworlds.worlds.base import World, make_arrays
 from allworlds.worlds.losses import DETERMINISTIC, TABLE
 
@@ -69,11 +69,7 @@ def _read_csv(path: Path) -> NDArray[np.float64]:
 
 
 def _read_parquet(path: Path) -> NDArray[np.float64]:
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError:
-        raise MissingExtra('pyarrow is not installed; try pip install "allworlds[data]"') from None
+    pyarrow, parquet = import_extra("pyarrow", "data"), import_extra("pyarrow.parquet", "data")
     try:
         columns = parquet.read_table(path).columns
     except (pyarrow.ArrowException, OSError) as error:

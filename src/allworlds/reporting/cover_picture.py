@@ -94,7 +94,7 @@ def draw_sizes(ax: Axes, cover: CliqueCover) -> Axes:
 
 
 def island_layout(cover: CliqueCover) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Where cliques lie, (n_cliques, 2), and how wide they are, (n_cliques,): linked ones near, none over another.
+    """Centres (n_cliques, 2) and radii (n_cliques,) of islands that do not overlap; linked cliques lie near each other.
 
     Springs pull cliques with edges between them together and push all apart [Fruchterman and Reingold 1991], from a
     spiral start that is always the same; then islands that overlap are pushed apart.

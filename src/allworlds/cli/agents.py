@@ -1,4 +1,4 @@
-"""``allworlds evaluate``: what other policies would have lost, from a log of decisions."""
+"""``allworlds agent`` and ``allworlds evaluate``: a saved agent, and what other policies would have lost by its log."""
 
 from __future__ import annotations
 
@@ -8,6 +8,25 @@ from typing import Annotated
 import typer
 
 from allworlds.cli.terminal import print_json, progress
+
+
+def agent(
+    file: Annotated[Path, typer.Argument(help="A file that agent.save wrote.", show_default=False)],
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for a picture as SVG, PNG and PDF.", show_default="none")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the report as one JSON object.")] = False,
+) -> None:
+    """Report on a saved agent: its arms, open and missing outcomes, whether draws are sound, its regret so far."""
+    from allworlds.workflows.agents import report_agent
+
+    report, files = report_agent(file, out)
+    if as_json:
+        print_json(report.to_dict() | {"files": [str(path) for path in files]})
+        return
+    typer.echo(str(report))
+    for path in files:
+        typer.echo(f"wrote {path}")
 
 
 def evaluate(
@@ -33,7 +52,7 @@ def evaluate(
     Estimates use every arm that was seen, weighted by the probability of seeing it; the ordinary ones, by the
     probability of playing, are beside them. Intervals hold at any time, also for logs of adaptive agents.
     """
-    from allworlds.workflows.evaluate import evaluate_log, evaluation_data
+    from allworlds.workflows.agents import evaluate_log, evaluation_data
 
     with progress(hidden=as_json) as on_progress:
         result, files = evaluate_log(

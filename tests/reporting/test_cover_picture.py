@@ -12,7 +12,7 @@ import allworlds as aw
 from allworlds import graphs
 from allworlds.covers import clique_cover
 from allworlds.reporting.canvas import blank, save
-from allworlds.reporting.pictures import (
+from allworlds.reporting.cover_picture import (
     COLOURS,
     _clique_colours,
     _links,

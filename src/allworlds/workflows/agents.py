@@ -1,4 +1,4 @@
-"""``allworlds evaluate``: what other policies would have lost, from a log of decisions."""
+"""Report on a saved agent, and evaluate other policies from the log of its decisions."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from allworlds.agents import Agent, AgentReport
 from allworlds.agents.evaluation import Evaluation, Policy, evaluate, parse_policy
 from allworlds.agents.log_files import load_log
 from allworlds.agents.replay import OnProgress
@@ -16,9 +17,20 @@ from allworlds.foundation.files import open_folder
 from allworlds.graphs import FeedbackGraph
 from allworlds.graphs.by_name import make_graph
 from allworlds.learners.by_name import make_learner
-from allworlds.reporting.canvas import save
-from allworlds.reporting.evaluation_figure import plot_evaluation
+from allworlds.reporting.agent_figures import agent_figure, plot_evaluation
+from allworlds.reporting.canvas import check_drawing, save
 from allworlds.workflows import plain_data
+
+
+def report_agent(path: str | Path, out: Path | None = None) -> tuple[AgentReport, list[Path]]:
+    """The report of the agent in a file, and the files of its picture, if ``out`` is a folder for them."""
+    if out is not None:
+        check_drawing()
+    report = Agent.load(path).report()
+    if out is None:
+        return report, []
+    figure, folder = agent_figure(report), open_folder(out)
+    return report, [save(figure, folder / f"agent.{kind}") for kind in ("svg", "png", "pdf")]
 
 
 def evaluate_log(
