@@ -9,9 +9,9 @@ import pandas
 import pytest
 
 import allworlds as aw
-from allworlds.reporting.agent_figure import agent_figure
+from allworlds.reporting.agent_figures import MOST_POLICIES as MOST
+from allworlds.reporting.agent_figures import agent_figure
 from allworlds.reporting.canvas import LONGEST
-from allworlds.reporting.evaluation_figure import MOST
 
 LABELS = ["$5", "$4 to $5", "$\\foo$", "a_b^c\\", "<b>&amp;</b>", "x" * 200]
 
