@@ -65,7 +65,7 @@ def guest_digest(name: str) -> str | None:
 
 def jit(function: Function) -> Function:
     """Compile ``function`` on first use, or find it on disk; plain Python where jit is disabled."""
-    return _compiled(function, _nrt=True)  # said, or it would be taken over from a lean caller
+    return _compiled(function, _nrt=True, forceinline=False)
 
 
 def lean_jit(function: Function) -> Function:
@@ -74,7 +74,7 @@ def lean_jit(function: Function) -> Function:
     Numba counts the references to every array that is handed on, with an atomic instruction each; in a round of a
     hundred nanoseconds that took more time than all arithmetic. A kernel that makes no array needs no count.
     """
-    return _compiled(function, _nrt=False)
+    return _compiled(function, _nrt=False, forceinline=False)
 
 
 def inline_jit(function: Function) -> Function:
@@ -83,6 +83,7 @@ def inline_jit(function: Function) -> Function:
 
 
 def _compiled(function: Function, **options: Any) -> Function:
+    """Both options are always said: what is not, Numba takes over from the kernel that happens to call first."""
     if config.DISABLE_JIT:
         return function
     dispatcher = numba.njit(nogil=True, error_model="numpy", **options)(function)
