@@ -192,5 +192,7 @@ def _radius(theta: float, steepness: float) -> float:
     circle, height = 0.5, 1.3863 * theta  # -log(1 - theta) <= 2 log(2) theta up to one half
     if theta > 0.5:
         circle, height = 0.5 * math.sqrt(0.5 / theta), 0.69315
-    eighth = math.sqrt(math.sqrt(math.sqrt(ACCURACY * steepness * circle / (18.2 * height))))
-    return circle * min(0.25, eighth)
+    power = ACCURACY * steepness * circle / (18.2 * height)
+    if power >= 0.25**8:
+        return circle * 0.25
+    return circle * math.sqrt(math.sqrt(math.sqrt(power)))

@@ -102,7 +102,7 @@ class Ticket(NamedTuple):
 # --- kernels --------------------------------------------------------------------------------------------
 
 
-@lean_jit
+@inline_jit
 def draw(state: State, first: float, second: float) -> Ticket:
     """Draw clique ``k`` with probability ``q_k``, then an arm of it with probability ``y_i``."""
     table, clock = state.table, state.clock
