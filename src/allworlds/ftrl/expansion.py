@@ -71,7 +71,7 @@ def new_work() -> tuple[Floats, Floats]:
 # --- kernels --------------------------------------------------------------------------------------------
 
 
-@lean_jit
+@inline_jit
 def expand(
     table: Floats,
     clique: int,
