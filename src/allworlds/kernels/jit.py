@@ -78,7 +78,10 @@ def lean_jit(function: Function) -> Function:
 
 
 def inline_jit(function: Function) -> Function:
-    """The same for a few instructions that loops repeat: always part of the caller, so that loops can be vectorised."""
+    """The same, always part of the caller: a few instructions that loops repeat, so that loops can be vectorised.
+
+    Also what is handed a whole state or world: a call would copy each of its hundred words.
+    """
     return _compiled(function, _nrt=False, forceinline=True)
 
 
