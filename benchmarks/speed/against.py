@@ -19,7 +19,10 @@ from speed.config import GAP, Size
 SIZES = (Size(10, 10, 100_000), Size(1000, 1000, 20_000), Size(10_000, 10, 10_000))
 PROGRAM = """
 import json, sys, time
-from allworlds.covers import clique_cover
+try:
+    from allworlds.covers import clique_cover
+except ImportError:  # where it was before
+    from allworlds.graphs import clique_cover
 from allworlds.graphs import disjoint_cliques
 from allworlds.learners import TsallisShannon
 from allworlds.simulation import play

@@ -43,7 +43,7 @@ from allworlds.ftrl.clique_table import (
     place,
 )
 from allworlds.kernels.exponential import exp
-from allworlds.kernels.jit import lean_jit
+from allworlds.kernels.jit import inline_jit, lean_jit
 
 Floats = NDArray[np.float64]
 
@@ -71,7 +71,7 @@ def new_work() -> tuple[Floats, Floats]:
 # --- kernels --------------------------------------------------------------------------------------------
 
 
-@lean_jit
+@inline_jit
 def expand(
     table: Floats,
     clique: int,
@@ -105,7 +105,7 @@ def expand(
     table[at + INVERSE] = 1.0 / s
 
 
-@lean_jit
+@inline_jit
 def weigh(losses: Floats, first: int, size: int, lowest: float, s: float, cut: float, work: Floats) -> None:
     """``u`` and ``exp(-u / 2)`` of a chunk of arms, up to a multiple of eight; no weight beyond the end or ``cut``."""
     for j in range((size + LANES - 1) // LANES * LANES):
@@ -115,7 +115,7 @@ def weigh(losses: Floats, first: int, size: int, lowest: float, s: float, cut: f
         work[np.uint64(j) + WEIGHT] = exp(-0.5 * u)
 
 
-@lean_jit
+@inline_jit
 def _add_up(size: int, work: Floats, sums: Floats) -> None:
     """Add a chunk to the sums, each part taking every fourth arm."""
     lanes = min(QUARTERS, sums.size)  # a number that the compiler does not know: it keeps the loop, and vectorises it
@@ -146,13 +146,13 @@ def _add_up(size: int, work: Floats, sums: Floats) -> None:
             sums[i + _8] += w
 
 
-@lean_jit
+@inline_jit
 def _total(sums: Floats, row: np.uint64) -> float:
     """The four parts of a sum together, always in the same order."""
     return float((sums[row] + sums[row + _L1]) + (sums[row + _L2] + sums[row + _L3]))
 
 
-@lean_jit
+@inline_jit
 def _set_terms(table: Floats, first: np.uint64, scale: float, sums: Floats) -> None:
     """``a_j`` from ``b_j = (-1)^j E u^j / j!``: with ``c_j = j a_j``, ``c_j = j b_j - sum_{0<i<j} c_i b_{j-i}``."""
     b1 = -scale * _total(sums, _1)
@@ -180,7 +180,7 @@ def _set_terms(table: Floats, first: np.uint64, scale: float, sums: Floats) -> N
     table[first + NEXT * _L8] = c8 * (1.0 / 8.0)
 
 
-@lean_jit
+@inline_jit
 def _radius(theta: float, steepness: float) -> float:
     """How far ``w`` may go: what the expansion leaves out of ``A + (1 + w) dA/dw`` stays below ``ACCURACY`` steepness.
 
@@ -192,5 +192,7 @@ def _radius(theta: float, steepness: float) -> float:
     circle, height = 0.5, 1.3863 * theta  # -log(1 - theta) <= 2 log(2) theta up to one half
     if theta > 0.5:
         circle, height = 0.5 * math.sqrt(0.5 / theta), 0.69315
-    eighth = math.sqrt(math.sqrt(math.sqrt(ACCURACY * steepness * circle / (18.2 * height))))
-    return circle * min(0.25, eighth)
+    power = ACCURACY * steepness * circle / (18.2 * height)
+    if power >= 0.25**8:
+        return circle * 0.25
+    return circle * math.sqrt(math.sqrt(math.sqrt(power)))

@@ -106,7 +106,7 @@ class Response(NamedTuple):
 # --- kernels --------------------------------------------------------------------------------------------
 
 
-@lean_jit
+@inline_jit
 def solve_lazily(
     table: Floats,
     losses: Floats,

@@ -29,7 +29,7 @@ from allworlds.ftrl.clique_table import BLOCK, COOLNESS, REACH, TAIL
 from allworlds.ftrl.clock import BARRIER, RATE, ROUND
 from allworlds.ftrl.constants import Constants
 from allworlds.ftrl.sharp import rebound, sharp_alpha
-from allworlds.kernels.jit import lean_jit
+from allworlds.kernels.jit import inline_jit, lean_jit
 
 Floats = NDArray[np.float64]
 
@@ -104,7 +104,7 @@ def new_ledger() -> Floats:
 # --- kernels --------------------------------------------------------------------------------------------
 
 
-@lean_jit
+@inline_jit
 def spread_of(table: Floats) -> float:
     """``-Psi(p) = sum_k sqrt(q_k) (alpha_k + H_k) / sigma_k``; four sums at once, so that none waits for another."""
     one, two, three, four = 0.0, 0.0, 0.0, 0.0
@@ -118,7 +118,7 @@ def spread_of(table: Floats) -> float:
     return (one + two) + (three + four)
 
 
-@lean_jit
+@inline_jit
 def add_round(
     ledger: Floats, terms: BoundTerms, clock: Floats, factor: float, cool: float, low: float, high: float, excess: float
 ) -> None:
@@ -136,7 +136,7 @@ def add_round(
     ledger[LAST_BARRIER] = clock[BARRIER]
 
 
-@lean_jit
+@inline_jit
 def stability_of(
     terms: BoundTerms, eta: float, beta: float, factor: float, cool: float, low: float, high: float
 ) -> float:

@@ -65,7 +65,7 @@ def guest_digest(name: str) -> str | None:
 
 def jit(function: Function) -> Function:
     """Compile ``function`` on first use, or find it on disk; plain Python where jit is disabled."""
-    return _compiled(function, _nrt=True)  # said, or it would be taken over from a lean caller
+    return _compiled(function, _nrt=True, forceinline=False)
 
 
 def lean_jit(function: Function) -> Function:
@@ -74,15 +74,19 @@ def lean_jit(function: Function) -> Function:
     Numba counts the references to every array that is handed on, with an atomic instruction each; in a round of a
     hundred nanoseconds that took more time than all arithmetic. A kernel that makes no array needs no count.
     """
-    return _compiled(function, _nrt=False)
+    return _compiled(function, _nrt=False, forceinline=False)
 
 
 def inline_jit(function: Function) -> Function:
-    """The same for a few instructions that loops repeat: always part of the caller, so that loops can be vectorised."""
+    """The same, always part of the caller: a few instructions that loops repeat, so that loops can be vectorised.
+
+    Also what is handed a whole state or world: a call would copy each of its hundred words.
+    """
     return _compiled(function, _nrt=False, forceinline=True)
 
 
 def _compiled(function: Function, **options: Any) -> Function:
+    """Both options are always said: what is not, Numba takes over from the kernel that happens to call first."""
     if config.DISABLE_JIT:
         return function
     dispatcher = numba.njit(nogil=True, error_model="numpy", **options)(function)

@@ -116,20 +116,39 @@ def write_uniforms(seed: int, stream: int, counter: int, lanes: NDArray[np.int64
     gaps = 0
     for j in range(size):
         gaps |= lanes[j] ^ (lanes[0] + j)
-    # Lanes with gaps go one by one; the others one by one up to a whole block, then by blocks, then the rest.
-    head = size if gaps != 0 else min(size, -lanes[0] % 4)
+    if gaps != 0:
+        for j in range(size):
+            out[j] = uniform(seed, stream, counter, lanes[j])
+        return
+    # A part of a block, whole blocks, and a part of a block; where nothing is left over, the last costs nothing.
+    head = min(size, -lanes[0] % 4)
     n_blocks = (size - head) // 4
     first, whole = np.uint64((lanes[0] + head) // 4), out[head:]
-    for j in range(head):
-        out[j] = uniform(seed, stream, counter, lanes[j])
+    if head > 0:
+        _write_part(seed, stream, counter, lanes[0], out[:head])
     for b in range(n_blocks):
         w0, w1, w2, w3 = block(seed, stream, counter, first + np.uint64(b))
         whole[4 * b] = _unit(w0)
         whole[4 * b + 1] = _unit(w1)
         whole[4 * b + 2] = _unit(w2)
         whole[4 * b + 3] = _unit(w3)
-    for j in range(head + 4 * n_blocks, size):
-        out[j] = uniform(seed, stream, counter, lanes[j])
+    if head + 4 * n_blocks < size:
+        _write_part(seed, stream, counter, lanes[0] + head + 4 * n_blocks, whole[4 * n_blocks :])
+
+
+@inline_jit
+def _write_part(seed: int, stream: int, counter: int, lane: int, out: NDArray[np.float64]) -> None:
+    """At most four uniforms from ``lane`` on, all of one block."""
+    first = lane % 4
+    w0, w1, w2, w3 = block(seed, stream, counter, np.uint64(lane) >> _2)
+    if first == 0:
+        out[0] = _unit(w0)
+    if first <= 1 < first + out.size:
+        out[1 - first] = _unit(w1)
+    if first <= 2 < first + out.size:
+        out[2 - first] = _unit(w2)
+    if first + out.size == 4:
+        out[3 - first] = _unit(w3)
 
 
 @lean_jit

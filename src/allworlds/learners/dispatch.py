@@ -143,6 +143,9 @@ def regraph(state: Any) -> None:
     """
 
 
+INLINE = {"forceinline": True}
+"""For what a round calls: a state is a hundred words, and a call that only hands it on copies them all."""
+
 _NAMESAKES: dict[str, list[type]] = {}
 """The registered states by their name in full."""
 
@@ -207,11 +210,11 @@ def register_kernels(
         return getattr(state, "instance_class", None) is state_class
 
     # Numba compares the parameters of an overload with those of its implementation, annotations included.
-    @overload(draw)
+    @overload(draw, jit_options=INLINE)
     def _draw(state, first, second):  # type: ignore[no-untyped-def]
         return (lambda state, first, second: draw_kernel(state, first, second)) if mine(state) else None
 
-    @overload(update)
+    @overload(update, jit_options=INLINE)
     def _update(state, ticket, losses):  # type: ignore[no-untyped-def]
         return (lambda state, ticket, losses: update_kernel(state, ticket, losses)) if mine(state) else None
 

@@ -52,7 +52,7 @@ from allworlds.ftrl.regret_bound import (
 )
 from allworlds.ftrl.within_clique import least
 from allworlds.kernels.exponential import exp
-from allworlds.kernels.jit import lean_jit
+from allworlds.kernels.jit import inline_jit, lean_jit
 from allworlds.learners.dispatch import Visibility, register_kernels
 
 Floats = NDArray[np.float64]
@@ -102,7 +102,7 @@ class Ticket(NamedTuple):
 # --- kernels --------------------------------------------------------------------------------------------
 
 
-@lean_jit
+@inline_jit
 def draw(state: State, first: float, second: float) -> Ticket:
     """Draw clique ``k`` with probability ``q_k``, then an arm of it with probability ``y_i``."""
     table, clock = state.table, state.clock
@@ -139,7 +139,7 @@ def write_distribution(state: State, distribution: Floats) -> None:
                 distribution[state.order[first + j]] = q * max(floor, top * half * half)
 
 
-@lean_jit
+@inline_jit
 def _draw_arm(
     table: Floats,
     clique: int,
@@ -170,7 +170,7 @@ def _draw_arm(
     return likeliest, highest  # what rounding leaves over
 
 
-@lean_jit
+@inline_jit
 def _draw_clique(table: NDArray[np.float64], n_cliques: int, uniform: float) -> int:
     """Clique ``k`` with probability ``q_k``; what rounding leaves over goes to the likeliest, never to a rare one."""
     rest = uniform
@@ -186,7 +186,7 @@ def _draw_clique(table: NDArray[np.float64], n_cliques: int, uniform: float) -> 
     return likeliest
 
 
-@lean_jit
+@inline_jit
 def update(state: State, ticket: Ticket, losses: Floats) -> None:
     """``Lhat_i += (l_i - b) / (q + c)`` on the drawn clique, then the next round's step."""
     learn(state, ticket, losses, -1.0)
@@ -230,7 +230,7 @@ def learn(state: State, ticket: Ticket, losses: Floats, excess: float) -> float:
     return excess
 
 
-@lean_jit
+@inline_jit
 def shrinkage(state: State) -> float:
     """``g``: by how much what is stored is larger than ``Lhat``; from 1 down to ``2^-HALVINGS``, then 1 again."""
     if state.half_life == 0.0:
@@ -247,7 +247,7 @@ def age_of(state: State) -> float:
     return math.expm1(-rate * state.clock[ROUND]) / math.expm1(-rate)
 
 
-@lean_jit
+@inline_jit
 def excess_now(state: State, before: float, after: float) -> float:
     """:func:`excess_of` for what is stored, at the age of the learner."""
     clock = state.clock
@@ -290,7 +290,7 @@ def rescale(state: State) -> None:
     state.clock[MULTIPLIER] *= small
 
 
-@lean_jit
+@inline_jit
 def enter(state: State, ticket: Ticket, low: float, high: float, excess: float) -> None:
     """Enter the round into the ledger; the theorem says nothing about estimates from an older distribution."""
     at = place(ticket.clique)
@@ -313,7 +313,7 @@ def hold_back(cumulative: Floats, losses: Floats, baseline: float, weight: float
     return lowest
 
 
-@lean_jit
+@inline_jit
 def read_clique(state: State, clique: int, sharpness: float) -> None:
     """Read the arms of a clique, and expand it at a sharpness."""
     start, stop = state.starts[clique], state.starts[clique + 1]
@@ -325,7 +325,7 @@ def read_clique(state: State, clique: int, sharpness: float) -> None:
         expand_with_floor(state.table, clique, losses, start, stop, sharpness, gamma * x * x, work, sums)
 
 
-@lean_jit
+@inline_jit
 def resolve(state: State, drawn: int) -> None:
     """The coming round's step, starting from the last one's answer; only ``drawn`` has new losses."""
     table, losses, starts, clock = state.table, state.cumulative_losses, state.starts, state.clock

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.kernels.jit import jit, lean_jit
+from allworlds.kernels.jit import inline_jit, jit, lean_jit
 from allworlds.kernels.random import STREAM_WORLD, beta, normal, uniform, write_uniforms
 
 KINDS, NOISES, TAMPERINGS = range(7), range(5), range(5)
@@ -125,13 +125,13 @@ def phase_of(turns: NDArray[np.int64], round: int) -> int:
     return low
 
 
-@lean_jit
+@inline_jit
 def attack_in(world: WorldArrays, round: int) -> int:
     """What is done to the losses of a round."""
     return world.attack if round <= world.struck.size and world.struck[round - 1] else NO_ATTACK
 
 
-@lean_jit
+@inline_jit
 def round_context(world: WorldArrays, round: int, attack: int) -> RoundContext:
     """The shared numbers of a round under an attack."""
     kind, means, steady = world.kind, world.means, world.means
@@ -171,7 +171,7 @@ def round_context(world: WorldArrays, round: int, attack: int) -> RoundContext:
 # --- kernels: one arm -------------------------------------------------------------------------------------
 
 
-@lean_jit
+@inline_jit
 def clean_mean(now: RoundContext, seed: int, arm: int) -> float:
     """The mean of an untampered loss."""
     if now.kind == STATIONARY or now.kind == TABLE or now.kind == PHASES:
@@ -186,7 +186,7 @@ def clean_mean(now: RoundContext, seed: int, arm: int) -> float:
     return math.nan
 
 
-@lean_jit
+@inline_jit
 def clean_loss(now: RoundContext, mean: float, seed: int, arm: int) -> float:
     """An untampered loss in [0, 1], whose mean is ``mean``."""
     if now.noise == BERNOULLI or (now.noise == MIXED and now.steady[arm] == 0.0):
@@ -202,7 +202,7 @@ def clean_loss(now: RoundContext, mean: float, seed: int, arm: int) -> float:
     return math.nan
 
 
-@lean_jit
+@inline_jit
 def tampered(now: RoundContext, arm: int, value: float) -> float:
     """What the attack makes of a loss, or of its mean."""
     if now.attack == NO_ATTACK:
@@ -221,7 +221,7 @@ def tampered(now: RoundContext, arm: int, value: float) -> float:
 # --- kernels: many arms of a round ------------------------------------------------------------------------
 
 
-@lean_jit
+@inline_jit
 def write_losses(now: RoundContext, seed: int, arms: NDArray[np.int64], losses: NDArray[np.float64]) -> None:
     """Write the losses of ``arms`` as a learner meets them: what the kernels of one arm give, several at a time."""
     # Bernoulli losses around means that are written down: this loop is the one to be fast.
@@ -254,7 +254,7 @@ def reveal(world: WorldArrays, seed: int, round: int, arms: NDArray[np.int64], r
         rows[2, j], rows[3, j] = tampered(now, arms[j], loss), loss
 
 
-@lean_jit
+@inline_jit
 def corruption_of(now: RoundContext, seed: int) -> float:
     """``max_i |l_i - l~_i|`` of one round [EK21, section 2]; reads all arms only where all may change by a part."""
     if now.attack == NO_ATTACK:
@@ -305,7 +305,7 @@ def loss_in(world: WorldArrays, seed: int, round: int, arm: int) -> float:
     return tampered(now, arm, clean_loss(now, clean_mean(now, seed, arm), seed, arm))
 
 
-@lean_jit
+@inline_jit
 def play_round(
     world: WorldArrays,
     seed: int,
@@ -322,11 +322,23 @@ def play_round(
     mine = totals.learner
     mine[0] += tampered(now, arm, mean)
     mine[1] += mean
-    mine[2] += tampered(now, arm, clean_loss(now, mean, seed, arm))
-    mine[3] += corruption_of(now, seed)
+    mine[2] += loss_among(now, seed, arm, mean, seen, losses)
+    if now.attack != NO_ATTACK:
+        mine[3] += corruption_of(now, seed)
     candidates, theirs = world.candidates, totals.candidates
     for j in range(candidates.size):
         mean = clean_mean(now, seed, candidates[j])
         theirs[j, 0] += tampered(now, candidates[j], mean)
         theirs[j, 1] += mean
-        theirs[j, 2] += tampered(now, candidates[j], clean_loss(now, mean, seed, candidates[j]))
+        theirs[j, 2] += loss_among(now, seed, candidates[j], mean, seen, losses)
+
+
+@inline_jit
+def loss_among(
+    now: RoundContext, seed: int, arm: int, mean: float, seen: NDArray[np.int64], losses: NDArray[np.float64]
+) -> float:
+    """The loss of an arm as a learner meets it: looked up where the ``seen`` arms follow one another up to it."""
+    j = arm - seen[0] if seen.size > 0 else -1
+    if 0 <= j < seen.size and seen[j] == arm:
+        return float(losses[j])
+    return tampered(now, arm, clean_loss(now, mean, seed, arm))
