@@ -43,7 +43,7 @@ from allworlds.ftrl.clique_table import (
     place,
 )
 from allworlds.kernels.exponential import exp
-from allworlds.kernels.jit import inline_jit, lean_jit
+from allworlds.kernels.jit import inline_jit
 
 Floats = NDArray[np.float64]
 
