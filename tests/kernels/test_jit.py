@@ -207,3 +207,15 @@ def test_rooms_that_do_not_stamp_the_cache_compile_nothing_and_lie_above_all_tha
     for room in jit.WITHOUT_KERNELS:
         for path in (jit.PACKAGE / room).rglob("*.py"):
             assert "@jit" not in path.read_text(encoding="utf-8"), path
+
+
+@pytest.mark.parametrize(
+    ("decorator", "said"),
+    [(jit.jit, (True, False)), (jit.lean_jit, (False, False)), (jit.inline_jit, (False, True))],
+)
+def test_no_option_is_left_for_numba_to_take_over_from_the_caller(decorator, said):
+    def kernel(x):
+        return x
+
+    options = decorator(kernel).targetoptions
+    assert (options["_nrt"], options["forceinline"]) == said

@@ -235,6 +235,7 @@ def _model_multiplier(problem: Problem, masses: Masses, guess: float) -> float:
     beta = problem.beta
     now, price, slope = masses.temperature, masses.price, masses.slope
     even, coldest, hottest = masses.even, masses.coldest, masses.hottest
+    # the bracket
     low, high = math.inf, math.inf
     for k in range(now.size):
         low = min(low, price[k] + (even[k] - now[k]) * (slope[k] - beta * (even[k] + now[k])))
@@ -242,6 +243,7 @@ def _model_multiplier(problem: Problem, masses: Masses, guess: float) -> float:
     multiplier = min(max(guess, low), high)
     rounding = 2e-16 * (3.0 + math.sqrt(now.size))
     for _ in range(100):
+        # the model's masses and how they grow with the multiplier; a mass at its limit does not
         total, gain = 0.0, 0.0
         for k in range(now.size):
             x = _moved(now[k], price[k], slope[k], beta, coldest[k], hottest[k], multiplier)
@@ -249,6 +251,7 @@ def _model_multiplier(problem: Problem, masses: Masses, guess: float) -> float:
             total += q
             if coldest[k] < x < hottest[k]:
                 gain += 2.0 * q / (x * (2.0 * beta * x - slope[k]))
+        # a step of Newton, or half of the bracket where that leaves it
         if total < 1.0:
             low = multiplier
         else:

@@ -117,16 +117,18 @@ def weigh(losses: Floats, first: int, size: int, lowest: float, s: float, cut: f
 
 @inline_jit
 def _add_up(size: int, work: Floats, sums: Floats) -> None:
-    """Add a chunk to the sums, each part taking every fourth arm."""
+    """Add a chunk to the sums of ``h``, ``h^3`` and ``h^2 u^j``, each part taking every fourth arm."""
     lanes = min(QUARTERS, sums.size)  # a number that the compiler does not know: it keeps the loop, and vectorises it
     for first in range(0, size, lanes):
         for lane in range(lanes):
             i, k = np.uint64(lane), np.uint64(first + lane)
+            # an arm's distance from the lowest, and its weight
             u = work[k + AWAY]
             h = work[k + WEIGHT]
             w = h * h
             sums[i + HALF] += h
             sums[i + THREE_HALVES] += w * h
+            # the moments, one power of the distance after another
             sums[i + _0] += w
             w *= u
             sums[i + _1] += w

@@ -332,15 +332,18 @@ def _response(table: Floats, begin: int, end: int, guess: float) -> Response:
         table[np.uint64(begin + lane)] = 0.0
     for block in range(begin, end, BLOCK):
         for lane in range(LANES):
+            # what appraising a clique left behind
             k = np.uint64(block + lane)
             after = k + STEP
             cool, ease, bend = table[k + COOLNESS], table[k + EASE], table[k + BEND]
             mass = cool * cool
             gain = mass * ease
+            # e at the guess, and the coefficients of e^2 and -e^3 in its mass
             ahead = ease * (guess - table[k + PRICE])
             second = 2.0 * bend + 3.0
             third = 2.0 * table[k + CURL] + 6.0 * bend + 4.0
             rise = third * ahead
+            # the sums up to and with this block
             table[after + MASS] = table[k + MASS] + (mass + 2.0 * mass * ahead)
             table[after + GAIN] = table[k + GAIN] + 2.0 * gain
             table[after + CURVE_0] = table[k + CURVE_0] + mass * ahead * ahead * (second + rise)

@@ -200,6 +200,7 @@ def learn(state: State, ticket: Ticket, losses: Floats, excess: float) -> float:
 
     How much that is depends on the solver, which rounds as it likes; with ``excess`` given, what is learnt is a sum.
     """
+    # the estimates, as if nothing were held back
     start = state.starts[ticket.clique]
     weight = 1.0 / ((ticket.clique_probability + ticket.damping) * shrinkage(state))
     lowest = math.inf
@@ -212,6 +213,7 @@ def learn(state: State, ticket: Ticket, losses: Floats, excess: float) -> float:
         lowest = min(lowest, total)
         if state.order[start + j] == ticket.arm:
             incurred = losses[j]
+    # what the deficit limit takes off
     at = place(ticket.clique)
     if excess < 0.0:
         excess = excess_now(state, state.table[at + LOWEST], lowest)
@@ -220,9 +222,11 @@ def learn(state: State, ticket: Ticket, losses: Floats, excess: float) -> float:
             state.cumulative_losses[start : start + losses.size], losses, ticket.baseline, weight, excess
         )
     state.table[at + LOWEST] = lowest
+    # the bound on the regret so far
     if state.terms.holds:
         low, high = (smallest - ticket.baseline) * weight, (largest - ticket.baseline) * weight
         enter(state, ticket, low, high, excess)
+    # the coming round
     if state.half_life == 0.0:
         tick(state.clock, state.rates, incurred)
     else:

@@ -136,6 +136,7 @@ def round_context(world: WorldArrays, round: int, attack: int) -> RoundContext:
     """The shared numbers of a round under an attack."""
     kind, means, steady = world.kind, world.means, world.means
     leader, low, high, block = world.best, world.levels[0], world.levels[1], 0
+    # what the kind of world makes of the round
     if kind == ALTERNATING:
         gap = low
         low = 0.0 if phase_of(world.turns, round) % 2 == 0 else 1.0 - gap
@@ -315,7 +316,10 @@ def play_round(
     losses: NDArray[np.float64],
     totals: RunTotals,
 ) -> None:
-    """One round in which ``arm`` is chosen: write the losses of the ``seen`` arms, and add to the totals."""
+    """One round in which ``arm`` is chosen: write the losses of the ``seen`` arms, and add to the totals.
+
+    The totals of the learner, and of each candidate for the best arm: mean as met, clean mean, loss as met.
+    """
     now = round_context(world, round, attack_in(world, round))
     write_losses(now, seed, seen, losses)
     mean = clean_mean(now, seed, arm)
