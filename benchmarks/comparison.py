@@ -1,4 +1,4 @@
-"""The comparison of the field: run its experiments, write the stored table and the page docs/comparison.md.
+"""The comparison of the field: run its experiments, write the stored table, docs/comparison.md and its pictures.
 
     scripts/bench comparison                      everything; goes on where it was stopped
     scripts/bench comparison --table growth       print one table, and run only what it needs
@@ -23,7 +23,7 @@ from allworlds.experiments.reading import read_experiment
 from allworlds.experiments.work import code_version
 from allworlds.graphs.by_name import make_graph
 from allworlds.learners.by_name import LEARNERS, make_learner
-from allworlds.reporting.heat_map import characters
+from allworlds.reporting.heat_map import characters, ratio_text
 from allworlds.reporting.race_figures import short_titles
 from allworlds.simulation import play
 from allworlds.workflows.comparison import (
@@ -39,17 +39,13 @@ from allworlds.workflows.experiments import run_experiment
 from allworlds.workflows.results import summarise_experiment
 from allworlds.worlds.by_name import make_world
 from held_back import attainable, chance, held_back
+from matrices import FOLDER as PICTURES
+from matrices import OURS, draw
 from pages import markdown, write_between_marks
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "comparison.md"
 STORED = ROOT / "src" / "allworlds" / "workflows" / TABLE
-OURS = "tsallis-shannon"
-
-
-def ratio_text(value: float | None) -> str:
-    """Two decimals below ten, none above; a dash for none."""
-    return "–" if value is None else f"{value:.2f}" if value < 10 else f"{value:.0f}"
 
 
 def matrix(rows: Sequence[Result], column: Callable[[Result], str], titles: dict[str, str] | None = None) -> str:
@@ -232,7 +228,7 @@ def main() -> None:
     stored_results.cache_clear()
     for title in [title for title in TITLES if title in FROM_ROWS or not options.only]:
         write_between_marks(PAGE, title, f"{make(title)}\n\n```sh\nscripts/bench comparison --table {title}\n```")
-    print(f"wrote '{STORED}' and '{PAGE}'")
+    print(f"wrote '{STORED}', '{PAGE}' and {len(draw())} pictures in '{PICTURES}'")
 
 
 if __name__ == "__main__":

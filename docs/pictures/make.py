@@ -1,9 +1,10 @@
 """Draw the pictures of the README: ``python docs/pictures/make.py`` (needs ``allworlds[figures]``).
 
-Two pictures. ``idea.png``, the idea of the library: left, a feedback graph with its clique cover; right, how the
-learner divides its probability between the cliques while it plays, as the mean of twenty runs: the best clique takes
-over, then the world turns hostile (the best arm becomes the worst) and another one does. Single runs differ
-in how fast they turn, so no single one is shown. ``race.png``, the headline of the default race.
+Two pictures, each also as a narrow one for phones (``idea_phone.png``). ``idea.png``, the idea of the library: left, a
+feedback graph with its clique cover; right, how the learner divides its probability between the cliques while it
+plays, as the mean of twenty runs: the best clique takes over, then the world turns hostile (the best arm becomes the
+worst) and another one does. Single runs differ in how fast they turn, so no single one is shown. ``race.png``, the
+headline of the default race.
 """
 
 from __future__ import annotations
@@ -13,8 +14,10 @@ from pathlib import Path
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 import allworlds as aw
+from allworlds.analysis.comparison import RaceSummary
 from allworlds.reporting.canvas import CATEGORIES, blank, house_style, save
 from allworlds.reporting.cover_picture import draw_islands
 from allworlds.reporting.race_figures import headline_figure
@@ -25,6 +28,8 @@ ACROSS = [(3, 6), (4, 6), (7, 9), (7, 10), (10, 13), (11, 12), (2, 13)]
 HORIZON = 6000
 TURN = HORIZON // 2
 SEEDS = range(20)
+NARROW = 5.0
+"""Inches: a point is then about a pixel of a phone."""
 
 
 def graph_and_cover() -> aw.CliqueCover:
@@ -79,29 +84,41 @@ def clique_masses(ax: Axes, rounds: np.ndarray, masses: np.ndarray, names: list[
     ax.set_xlabel("round")
 
 
-def idea() -> Path:
-    """Draw both halves and save them as ``idea.png``."""
+def idea() -> list[Path]:
+    """Draw both halves side by side, and one above the other for phones."""
     cover = graph_and_cover()
     runs = [play(cover, seed) for seed in SEEDS]
     rounds, masses = runs[0][0], np.mean([masses for _, masses in runs], axis=0)
     with house_style():
-        figure = blank(10.0, 3.9)
-        left, right = figure.subplots(1, 2, width_ratios=[1.0, 1.7])
-        draw_islands(left, cover).set_title("who sees whom, grouped into cliques")
-        clique_masses(right, rounds, masses, ["0–4", "5–7", "8–11", "12–13"])
-        right.axvline(TURN, color="white", linestyle=(0, (4, 3)), linewidth=1.5)
-        right.set_title("the best clique takes over, until its best arm turns bad (dashed)")
-        right.set_ylabel(f"probability of each clique, mean of {len(SEEDS)} runs")
-    return save(figure, HERE / "idea.png")
+        wide, narrow = blank(10.0, 3.9), blank(NARROW, 6.6)
+        sides, floors = wide.subplots(1, 2, width_ratios=[1.0, 1.7]), narrow.subplots(2, 1, height_ratios=[1.0, 1.1])
+        for (graph, shares), between in ((sides, " "), (floors, "\n")):
+            draw_islands(graph, cover).set_title("who sees whom, grouped into cliques")
+            clique_masses(shares, rounds, masses, ["0–4", "5–7", "8–11", "12–13"])
+            shares.axvline(TURN, color="white", linestyle=(0, (4, 3)), linewidth=1.5)
+            shares.set_title(f"the best clique takes over,{between}until its best arm turns bad (dashed)")
+            shares.set_ylabel(f"probability of each clique, mean of {len(SEEDS)} runs")
+    return [save(wide, HERE / "idea.png"), save(narrow, HERE / "idea_phone.png")]
 
 
-def race() -> Path:
+def race() -> list[Path]:
     """Run the default race and draw its headline."""
     with tempfile.TemporaryDirectory() as folder:
-        result = aw.run_race(out=folder, report=False)
-    return save(headline_figure(result.summary), HERE / "race.png")
+        summary = aw.run_race(out=folder, report=False).summary
+    return [save(headline_figure(summary), HERE / "race.png"), save(narrow_headline(summary), HERE / "race_phone.png")]
+
+
+def narrow_headline(summary: RaceSummary) -> Figure:
+    """The headline with short bars, so that the words beside them have room."""
+    figure = headline_figure(summary, NARROW)
+    (ax,) = figure.axes
+    ax.set_xlim(0.99, 500.0)
+    ax.set_xticks([1, 2, 5, 10, 20], ["1", "2", "5", "10", "20"])
+    ax.set_xlabel("worst ratio over worlds (1 is best, log scale),\nand the world where it happens")
+    for text in (*ax.texts, *ax.get_yticklabels()):
+        text.set_fontsize(9)
+    return figure
 
 
 if __name__ == "__main__":
-    print(idea())
-    print(race())
+    print(*idea(), *race(), sep="\n")

@@ -19,6 +19,7 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").g
 EXAMPLES = sorted(path for path in (ROOT / "examples").glob("*.py") if not path.stem.endswith("_data"))
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
+PICTURE = re.compile(r'\b(?:src|srcset)="([^"]+)"')
 
 
 def name(path: Path) -> str:
@@ -45,7 +46,8 @@ def test_the_readme_has_code_to_run():
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_every_link_to_a_file_finds_it(page):
-    targets = [target for target in LINK.findall(page.read_text(encoding="utf-8")) if "://" not in target]
+    text = page.read_text(encoding="utf-8")
+    targets = [target for target in LINK.findall(text) + PICTURE.findall(text) if "://" not in target]
     missing = [target for target in targets if not (page.parent / target).exists()]
     assert missing == []
 

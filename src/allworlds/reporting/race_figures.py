@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 GREYS = ("#C8C8C8", "#DEDEDE")
 
 
-def headline_figure(summary: RaceSummary) -> Figure:
+def headline_figure(summary: RaceSummary, width: float = WIDE) -> Figure:
     """Each learner's worst ratio as a bar, with the world in which it is reached."""
     with house_style():
-        figure = blank(WIDE, 1.0 + 0.42 * len(summary.ratios))
+        figure = blank(width, 1.0 + 0.42 * len(summary.ratios))
         ratio_bars(figure.subplots(), summary.ratios, summary.ours, short_titles(list(summary.worlds)))
     return figure
 
