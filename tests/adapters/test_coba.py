@@ -57,6 +57,18 @@ def test_outcomes_may_come_in_any_order():
     assert not learner._agent.agent.pending
 
 
+def test_a_reward_out_of_range_names_the_action_and_the_option():
+    learner = CobaLearner(seed=1, high=5.0)
+    action, probability, extra = learner.predict(None, [["a"], ["b"]])  # coba's actions need not be hashable
+    with pytest.raises(aw.errors.InvalidLosses) as refused:
+        learner.learn(None, action, 7, probability, **extra)
+    assert str(refused.value) == (
+        f"the reward of arm {action!r} is 7.0; expected a number from 0 to 5; "
+        "CobaLearner(..., low=..., high=...) sets the range"
+    )
+    learner.learn(None, action, 5, probability, **extra)
+
+
 def test_it_can_be_pickled_and_copied():
     learner = CobaLearner(seed=1)
     for twin in (pickle.loads(pickle.dumps(learner)), copy.deepcopy(learner)):

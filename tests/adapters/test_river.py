@@ -91,6 +91,20 @@ def test_side_observations_are_told_by_seen_and_asked_for_when_missing():
     assert ranked[arm] > ranked[other]
 
 
+def test_side_observations_go_by_the_names_of_the_arms_where_the_graph_has_none():
+    policy = RiverPolicy(aw.graphs.disjoint_cliques(1, 2), seed=1)
+    arm = policy.pull(["x", "y"])
+    other = "y" if arm == "x" else "x"
+    with pytest.raises(aw.errors.InvalidLosses, match=f"reward of arm '{other}' is missing, which arm '{arm}' shows"):
+        policy.update(arm, 1.0)
+    with pytest.raises(aw.errors.InvalidLosses, match=f"reward of arm '{other}' is -1.0; .*; RiverPolicy"):
+        policy.update(arm, 1.0, seen={other: -1})
+    with pytest.raises(aw.errors.InvalidLosses, match="there is a reward of 'z'; expected arms of the first choice"):
+        policy.update(arm, 1.0, seen={other: 0.0, "z": 0.0})
+    policy.update(arm, 1.0, seen={other: 0.0})
+    assert policy._agent.agent.round == 2
+
+
 def test_a_clone_is_fresh_and_a_copy_continues():
     policy = RiverPolicy(seed=4)
     for _ in range(20):
@@ -118,7 +132,8 @@ def test_wrong_input_gets_a_sentence(make, sentence):
 def test_a_reward_out_of_range_and_other_arms_are_refused_and_change_nothing():
     policy = RiverPolicy(seed=1)
     arm = policy.pull(ARMS)
-    with pytest.raises(aw.errors.InvalidLosses, match=r"reward of arm .* is 2"):
+    sentence = rf"the reward of arm '{arm}' is 2\.0; .* from 0 to 1; RiverPolicy\(\.\.\., low=\.\.\., high=\.\.\.\)"
+    with pytest.raises(aw.errors.InvalidLosses, match=sentence):
         policy.update(arm, 2.0)
     with pytest.raises(aw.errors.InvalidParameter, match="expected the same arms"):
         policy.pull(["a", "b"])

@@ -281,3 +281,28 @@ def test_a_better_arm_that_comes_late_is_found():
     go(300)
     agent.add_arm("lone")
     assert go(400)[200:].count("lone") > 120
+
+
+def test_labels_with_one_text_are_refused_wherever_an_agent_gets_arms():
+    sentence = r"labels 0 and '0' have the same text, .* expected labels whose texts differ"
+    mixed = aw.FeedbackGraph(2, [], labels=[0, "0"])
+    for make_one in (aw.Agent, aw.Fleet):
+        with pytest.raises(InvalidParameter, match=sentence):
+            make_one(mixed, seed=1)
+    agent = make()
+    refused(agent, InvalidParameter, sentence, lambda: agent.add_arm("0"))
+    refused(agent, InvalidParameter, sentence, lambda: agent.update_graph(aw.FeedbackGraph(2, [], labels=["x", "0"])))
+    agent.retire_arm(0)
+    refused(agent, InvalidParameter, sentence, lambda: agent.add_arm("0"))  # they would be one arm in the log
+    agent.add_arm("00")
+    assert agent.arms == (1, 2, 3, 4, 5, 6, "00")
+
+
+def test_a_saved_agent_with_labels_of_one_text_says_so(tmp_path, monkeypatch):
+    with monkeypatch.context() as earlier:
+        earlier.setattr("allworlds.agents.agent.check_texts", lambda names: None)
+        aw.Agent(aw.FeedbackGraph(2, [], labels=[0, "0"]), seed=1).save(tmp_path / "agent.json")
+    with pytest.raises(
+        aw.errors.InvalidState, match=r"cannot restore the agent in .*: the labels 0 and '0' have the same"
+    ):
+        aw.Agent.load(tmp_path / "agent.json")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-import importlib.util
+import io
 import itertools
 from pathlib import Path
 
@@ -12,9 +12,11 @@ import pandas
 import pytest
 
 import allworlds as aw
+import case_data
 from allworlds.agents.confidence import LAMBDAS, LOG_WEIGHTS, intervals, margin
 from allworlds.agents.evaluation import terms_of
 from allworlds.agents.logged_rounds import logged_rounds
+from case_evaluation import OPEN_BANDIT
 
 
 def log_of(rows):
@@ -227,17 +229,20 @@ def test_ordinary_estimates_on_rows_of_the_open_bandit_data_follow_the_published
         assert aw.evaluate(log, chosen).values[0].seeing == found  # nothing but the chosen item was seen
 
 
-def obp_folder():
-    spec = importlib.util.find_spec("obp")
-    return None if spec is None else Path(spec.submodule_search_locations[0])
+@pytest.fixture(scope="module")
+def obp_file():
+    """A file of obp by its path: out of its wheel, which is downloaded once; installed, it would need torch."""
+    try:
+        case_data.wheel(*OPEN_BANDIT)
+    except case_data.NoData as error:
+        pytest.skip(str(error))
+    return lambda path: case_data.read_member(*OPEN_BANDIT, f"obp/{path}").decode()
 
 
-@pytest.mark.skipif(obp_folder() is None, reason="obp is not installed: pip install --no-deps obp==0.4.1")
 @pytest.mark.parametrize(("policy", "campaign"), [("random", "men"), ("bts", "men"), ("random", "all")])
-def test_ordinary_estimates_on_the_open_bandit_sample_equal_the_rules_of_obp(policy, campaign):
+def test_ordinary_estimates_on_the_open_bandit_sample_equal_the_rules_of_obp(policy, campaign, obp_file):
     """OBP needs torch to be imported, so its rules are taken from the text of its file and run by themselves."""
-    folder = obp_folder()
-    tree = ast.parse((folder / "ope" / "estimators.py").read_text())
+    tree = ast.parse(obp_file("ope/estimators.py"))
     rules = {}
     for node in tree.body:
         if isinstance(node, ast.ClassDef) and node.name in (
@@ -251,7 +256,7 @@ def test_ordinary_estimates_on_the_open_bandit_sample_equal_the_rules_of_obp(pol
             space = {"np": np}
             exec(compile(ast.Module([rule], []), "obp", "exec"), space)
             rules[node.name] = space["_estimate_round_rewards"]
-    sample = pandas.read_csv(folder / "dataset" / "obd" / policy / campaign / f"{campaign}.csv", index_col=0)
+    sample = pandas.read_csv(io.StringIO(obp_file(f"dataset/obd/{policy}/{campaign}/{campaign}.csv")), index_col=0)
     action, reward = sample["item_id"].to_numpy(), sample["click"].to_numpy(dtype=float)
     pscore, n_actions = sample["propensity_score"].to_numpy(), int(sample["item_id"].max()) + 1
     log = pandas.DataFrame({"action": action, "reward": reward, "pscore": pscore, "n_actions": n_actions})

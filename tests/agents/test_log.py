@@ -215,8 +215,9 @@ def test_a_function_is_told_what_a_file_says_of_each_event(tmp_path, learner):
     written = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()[1:]]
     assert len(rows) == len(written) == 24
     for told, said in zip(rows, written, strict=True):
-        assert list(told) == list(said)
-        for name in told:
+        assert list(told) == [*said, "arms"]  # a file says it in its header
+        assert told["arms"] == (tuple("abcde") if told["kind"] == "decision" else None)
+        for name in said:
             same = told[name] == said[name] or told[name] == pytest.approx(said[name], rel=1e-6, abs=1e-12)
             assert name.endswith("timestamp") or same if told[name] is not None else said[name] is None, name
     assert json.dumps(rows)

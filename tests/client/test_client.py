@@ -92,6 +92,16 @@ def test_a_batch_that_fails_in_part_keeps_what_was_made(client, name):
     assert isinstance(bad, InvalidRequest)
 
 
+def test_one_that_is_malformed_does_not_spoil_a_batch(client, name):
+    with pytest.raises(PartlyFailed, match="1 of 2 decisions failed; id is not valid") as caught:
+        client.choose_many(name, [{"id": "fine"}, {"id": "x" * 201}])
+    assert client.choose(name, id="fine") == caught.value.answers[0]
+    with pytest.raises(PartlyFailed, match="1 of 1 decisions failed"):
+        client.choose_many(name, [{"id": "x" * 201}])
+    with pytest.raises(NotFound):
+        client.choose_many("nobody", [{"id": "x" * 201}])
+
+
 def test_sentences_of_the_service_become_errors(client, name):
     decision = client.choose(name)
     with pytest.raises(InvalidRequest) as caught:

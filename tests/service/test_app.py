@@ -102,6 +102,26 @@ def test_a_batch_is_not_a_decision():
     assert [item["id"] for item in app.engine.asked[0][2]] == ["1", None]
 
 
+def test_what_is_malformed_in_a_batch_is_answered_by_itself():
+    app = make_app()
+    wrong = [{"id": ""}, {"id": 3}, {"segment": ["de"]}, {"id": "a\nb"}, {"ids": "x"}]
+    answer = send(app, "POST", f"{DECISIONS}:batch", json={"decisions": [{"id": "1"}, *wrong, {"id": "2"}]})
+    assert answer.status_code == 200
+    first, *refused, last = answer.json()["decisions"]
+    assert (first, last) == ({"id": "0"}, {"id": "1"})  # the stand-in numbers what it is asked
+    assert [item["id"] for item in app.engine.asked[0][2]] == ["1", "2"]
+    assert [item["status"] for item in refused] == [422] * 5
+    sentences = [item["error"] for item in refused]
+    assert sentences[1:3] == [
+        "id is an integer; expected a string or null",
+        "segment is a list; expected a string or null",
+    ]
+    assert "expected no control characters" in sentences[3]
+    assert sentences[4] == "the decision has 'ids', which is not known; see /openapi.json"
+    for body in ({"decisions": [{}, 3]}, {"decisions": "x"}, [{}]):
+        assert send(app, "POST", f"{DECISIONS}:batch", json=body).status_code == 422
+
+
 @pytest.mark.parametrize(
     ("method", "path", "status"),
     [

@@ -35,6 +35,8 @@ def test_creation_answers_with_cover_and_certificate_and_is_idempotent(store: St
     assert status(engine.create(PRICES | {"deadline": 5})) == 409
     assert ask(engine.view("prices")) == view == ask(engine.views())[0]
     assert status(engine.view("nobody")) == 404
+    paper, _ = ask(engine.create(PRICES | {"name": "paper", "constants": "paper", "horizon": 1000}))
+    assert paper["n_cliques"] == 3
     computed, _ = ask(engine.create({"name": "other", "graph": {"cliques": [["a", "b"], ["c"]]}}))
     assert computed["cover"]["minimum"]
     assert computed["cover"]["lower_bound"] == computed["n_cliques"] == 2
@@ -49,13 +51,32 @@ def test_creation_answers_with_cover_and_certificate_and_is_idempotent(store: St
         ({"graph": {"family": "disjoint-cliques:1000x1000"}, "arms": None, "cover": None}, "at most 10000 arms"),
         ({"arms": ["a", "a"]}, "twice"),
         ({"arms": ["a", "b", "c", "d\0"]}, "without NUL"),
-        ({"cover": [["a", "c"], ["b"], ["d"]]}, "not neighbours"),
+        (
+            {"cover": [["c", "a"], ["b"], ["d"]]},
+            "arms 'a' and 'c' share clique 0 of cover, but they are not neighbours in the graph; expected arms that "
+            "all see each other; leave cover out, and the service computes one",
+        ),
+        ({"cover": [["a"], ["d", "b"], ["c"]]}, "arms 'b' and 'd' share clique 1"),
+        ({"cover": [["a", "b"], ["d"]]}, "arm 'c' is in no clique of cover; expected each arm in one; leave cover out"),
+        ({"cover": [["a", "b"], ["c", "b"], ["d"]]}, "arm 'b' is in cliques 0 and 1 of cover"),
+        ({"cover": [["a", "b"], ["c", "d", "c"]]}, "clique 1 of cover has 'c' twice"),
+        ({"cover": [["a", "b"], [], ["c"], ["d"]]}, "clique 1 of cover is empty"),
+        ({"cover": [["a", "b"], ["c"], ["d"], ["e"]]}, "'e', which is not an arm"),
+        ({"graph": {"cliques": [["a"], ["b", "c", "b"], ["d"]]}, "cover": None}, "clique 1 of graph has 'b' twice"),
         ({"learner": "ucb-n"}, "expected one whose state is a sum"),
         ({"learner": "tsallis-shannon:half_life=100"}, "without half_life"),
         ({"low": 1, "high": 0}, "low < high"),
         ({"deadline": -1}, "above 0"),
-        ({"on_timeout": "wait"}, "expected 'void'"),
-        ({"on_timeout": {"default": 7}}, "from 0 to 1"),
+        ({"deadline": 5, "on_timeout": "wait"}, "expected 'void'"),
+        ({"deadline": 5, "on_timeout": {"default": 7}}, "from 0 to 1"),
+        (
+            {"on_timeout": {"default": 1}},
+            "there is no deadline, so no decision expires; expected a deadline in seconds",
+        ),
+        ({"on_timeout": "void"}, "on_timeout is 'void', but there is no deadline"),
+        ({"horizon": 1000}, "horizon is 1000, but tsallis-shannon does not use it; expected a horizon with the"),
+        ({"horizon": 1000, "constants": "sharp"}, "tsallis-shannon with sharp constants does not use it"),
+        ({"horizon": 1000, "learner": "exp3"}, "horizon is 1000, but exp3 does not use it"),
         ({"minimum_share": {"a": 0.7, "b": 0.7}}, "sum to 1.4"),
         ({"constants": "paper"}, "needs the horizon"),
         ({"constants": {"alpha": 1}}, "expected one of practical"),

@@ -143,7 +143,7 @@ def test_the_document_names_every_field_of_every_answer(served):
         ("get", "/healthz", None),
         ("get", "/readyz", None),
         ("get", "/v1/learners", None),
-        ("post", "/v1/learners", {**LEARNER, "name": "fields", "on_timeout": {"default": 0.5}}),
+        ("post", "/v1/learners", {**LEARNER, "name": "fields", "deadline": 60, "on_timeout": {"default": 0.5}}),
         ("get", path, None),
         ("post", f"{path}/arms", {"label": "d", "neighbours": ["c"]}),
         ("delete", f"{path}/arms/d", None),

@@ -34,7 +34,7 @@ class CobaLearner(Learner):  # type: ignore[misc]  # coba is imported when it is
     def __init__(
         self, learner: Rule = "tsallis-shannon", *, low: float = 0.0, high: float = 1.0, seed: int | None = 1
     ) -> None:
-        self._agent = LateAgent(learner, seed, True, low, high)
+        self._agent = LateAgent(learner, seed, True, low, high, type(self).__name__)
         rule = self._agent.agent.learner
         if not isinstance(learner, str) and any(rule.observes(arm).size != 1 for arm in range(rule.n_arms)):
             raise InvalidParameter(
@@ -59,4 +59,4 @@ class CobaLearner(Learner):  # type: ignore[misc]  # coba is imported when it is
 
     def learn(self, context: Any, action: Any, reward: float, probability: float, decision: int | Decision) -> None:
         """Learn the reward of a decision."""
-        self._agent.agent.observe(decision, reward)
+        self._agent.observe(decision, [(action, reward)])

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from numbers import Real
 from typing import Any
 
 from allworlds.agents import Agent, Decision
+from allworlds.agents.reports import ValueRange
 from allworlds.covers import CliqueCover
-from allworlds.foundation.errors import InvalidParameter
+from allworlds.foundation.errors import InvalidLosses, InvalidParameter
 from allworlds.graphs import FeedbackGraph, bandit
 from allworlds.kernels.random import as_seed
 from allworlds.learners import Learner
@@ -20,10 +22,11 @@ class LateAgent:
     """An :class:`~allworlds.Agent` that is made at the first choice, when the number of arms is known.
 
     ``rule`` is what an agent takes, or the name of a learner, which then plays on arms that see only themselves. The
-    arms keep the names of the first choice; where the graph has labels, the names must be those.
+    arms keep the names of the first choice; where the graph has labels, the names must be those. ``owner`` is the class
+    that a user sees, for sentences.
     """
 
-    def __init__(self, rule: Rule, seed: int | None, reward: bool, low: float, high: float) -> None:
+    def __init__(self, rule: Rule, seed: int | None, reward: bool, low: float, high: float, owner: str) -> None:
         if isinstance(rule, str):
             make_learner(rule, bandit(2))  # a wrong name is refused now
         elif not isinstance(rule, Learner | FeedbackGraph | CliqueCover):
@@ -31,14 +34,15 @@ class LateAgent:
                 f"learner is a {type(rule).__name__}; expected a learner, a graph, a cover, or a name such as "
                 "'tsallis-shannon'"
             )
-        self._rule, self._seed, self._range = rule, as_seed(seed), (reward, low, high)
+        self._rule, self._seed, self._owner = rule, as_seed(seed), owner
+        self._range = ValueRange(reward, low, high)  # a wrong range is refused now
         self._names: list[Any] = []
-        self._agent = self._make(2 if isinstance(rule, str) else None)  # a wrong range is refused now
+        self._agent = self._make(2 if isinstance(rule, str) else None)
 
     def _make(self, n_arms: int | None) -> Agent:
-        reward, low, high = self._range
         learner = make_learner(self._rule, bandit(n_arms or 1)) if isinstance(self._rule, str) else self._rule
-        return Agent(learner, self._seed, reward=reward, low=low, high=high)
+        allowed = self._range
+        return Agent(learner, self._seed, reward=allowed.reward, low=allowed.low, high=allowed.high)
 
     @property
     def agent(self) -> Agent:
@@ -49,7 +53,22 @@ class LateAgent:
         """Choose among ``names``, the same in every round; the decision, and the chosen arm's name."""
         self._settle(names)
         decision = self._agent.choose()
-        return decision, self._names[self._graph.index_of(decision.arm)]
+        return decision, self.name_of(decision.arm)
+
+    def name_of(self, arm: Any) -> Any:
+        """What the framework calls an arm of the agent."""
+        return self._names[self._graph.index_of(arm)]
+
+    def observe(self, decision: Decision | int, values: Iterable[tuple[Any, float]]) -> None:
+        """Learn the outcome of a decision: names of arms and their values; names need not be hashable."""
+        arms, losses = self._agent.arms, {}
+        for name, value in values:
+            if name not in self._names:
+                raise InvalidLosses(f"there is a reward of {name!r}; expected arms of the first choice")
+            if isinstance(value, Real) and not self._range.low <= value <= self._range.high:
+                raise self._range.complain(name, float(value), self._owner)
+            losses[arms[self._names.index(name)]] = value
+        self._agent.observe(decision, losses)
 
     def probability(self, names: Sequence[Any], name: Any) -> float:
         """With which probability the next choice would be ``name``."""

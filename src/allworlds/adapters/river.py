@@ -61,7 +61,8 @@ class RiverPolicy(Policy):  # type: ignore[misc]  # river is imported when it is
     ) -> None:
         super().__init__(reward_obj=reward_obj, burn_in=burn_in)
         self.learner, self.low, self.high, self.seed = learner, low, high, seed
-        self._agent = LateAgent(learner, seed, getattr(self.reward_obj, "bigger_is_better", True), low, high)
+        better = getattr(self.reward_obj, "bigger_is_better", True)
+        self._agent = LateAgent(learner, seed, better, low, high, type(self).__name__)
         self._open: tuple[Decision, Any] | None = None
 
     def _pull(self, arm_ids: Sequence[Any]) -> Any:
@@ -76,14 +77,14 @@ class RiverPolicy(Policy):  # type: ignore[misc]  # river is imported when it is
         """Learn the reward of the open decision if it is of this arm; the statistics of the arm count it always."""
         if self._open is not None and self._open[1] == arm_id:
             decision = self._open[0]
-            values = {decision.arm: self._value(*reward_args, **kwargs), **(seen or {})}
-            missing = [arm for arm in decision.observes if arm not in values]
+            values = {arm_id: self._value(*reward_args, **kwargs), **(seen or {})}
+            missing = [name for name in map(self._agent.name_of, decision.observes) if name not in values]
             if missing:
                 raise InvalidLosses(
                     f"the reward of arm {missing[0]!r} is missing, which arm {arm_id!r} shows; expected "
                     "update(arm, reward, seen={...}), or a graph without edges"
                 )
-            self._agent.agent.observe(decision, values)
+            self._agent.observe(decision, values.items())
             self._open = None
         super().update(arm_id, *reward_args, **kwargs)
 

@@ -25,6 +25,7 @@ from allworlds.agents.arms import (
     Carried,
     carry,
     check_movable,
+    check_texts,
     cover_with_arm,
     cover_without_arm,
     graph_of,
@@ -105,6 +106,7 @@ class Agent:
             )
         if not isinstance(learner.graph, FeedbackGraph):
             raise InvalidParameter("the learner's graph changes or is noisy; expected a fixed graph for an agent")
+        check_texts(learner.graph.labels or ())
         self._learner, self._graph = learner, learner.graph
         self._allowed = ValueRange(reward, low, high)
         self._seed = as_seed(seed)
@@ -353,6 +355,7 @@ class Agent:
         again = [arm for arm in names if arm in retired and arm not in self.arms]
         if again:
             raise InvalidParameter(f"arm {again[0]!r} was retired; expected another label for a new arm")
+        check_texts([*self.arms, *sorted(retired - {None}, key=str), *names])
         losses = starting_losses(self._learner, self._state, where)
         learner, state = self._learner.moved(self._state, where, losses)
         carried = {

@@ -56,6 +56,18 @@ def names_of(graph: FeedbackGraph) -> tuple[Label, ...]:
     return graph.labels or tuple(range(graph.n_arms))
 
 
+def check_texts(names: Iterable[Label]) -> None:
+    """Raise InvalidParameter if two labels have one text, such as 0 and "0": logs and tables know texts alone."""
+    seen: dict[str, Label] = {}
+    for name in names:
+        other = seen.setdefault(str(name), name)
+        if other != name:
+            raise InvalidParameter(
+                f"the labels {other!r} and {name!r} have the same text, and logs and tables cannot tell such arms "
+                "apart; expected labels whose texts differ, also from those of retired arms"
+            )
+
+
 def with_arm(graph: FeedbackGraph, label: Any, neighbours: Iterable[Any]) -> tuple[FeedbackGraph, list[int]]:
     """The graph with one arm more, which is last, and the numbers of its neighbours, sorted."""
     names = names_of(graph)

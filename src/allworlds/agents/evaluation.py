@@ -152,8 +152,8 @@ def evaluate(
     Parameters
     ----------
     log:
-        A path, or a table as :func:`load_log` gives it. A table of others needs the columns ``action``, ``pscore`` and
-        ``loss`` or ``reward``, in [0, 1].
+        What :func:`load_log` takes, or the table that it gives. A table of others needs the columns ``action``,
+        ``pscore`` and ``loss`` or ``reward``, in [0, 1].
     policy:
         ``"each"`` (every arm alone), an arm (label or number), a distribution (a mapping from arms, or one number for
         each arm, which add up to one), or a learner, which is replayed.

@@ -36,9 +36,11 @@ def export_log(log: Any, format: str, out: str | os.PathLike[str] | None = None)
     """
     if format not in FORMATS:
         raise InvalidParameter(f"format is {format!r}; expected one of {', '.join(FORMATS)}")
-    table = load_log(log) if isinstance(log, str | os.PathLike) else log
+    table = load_log(log) if isinstance(log, str | os.PathLike | list | tuple) else log
     if not hasattr(table, "columns") or not {"action", "pscore", "loss", "n_actions"} <= set(table.columns):
-        raise InvalidParameter(f"log is a {type(log).__name__}; expected a path or a table as load_log gives it")
+        raise InvalidParameter(
+            f"log is a {type(log).__name__}; expected a path or a table as load_log gives it, or rows"
+        )
     path = None if out is None else _out(out, format)
     if format == "jsonl":
         made: Any = [json.dumps(row, allow_nan=False) for row in as_dictionaries(_plain_columns(table))]

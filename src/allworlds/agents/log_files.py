@@ -16,11 +16,12 @@ in a log: :func:`load_log` numbers all that there ever were together.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import math
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -29,6 +30,7 @@ from numpy.typing import NDArray
 
 from allworlds.agents.log_eras import Eras, number_together
 from allworlds.agents.log_text import DOUBLE, SHARE, WHOLE, WORD, gather, text_of
+from allworlds.agents.log_told import is_told, told_rows
 from allworlds.foundation.errors import InvalidParameter, InvalidState, import_extra
 from allworlds.foundation.files import disk_errors, write_atomic
 
@@ -289,8 +291,11 @@ def arrow_table(columns: Mapping[str, Any]) -> Any:
     return pa.table({name: column(columns[name], kind) for name, kind in COLUMNS.items()})
 
 
-def load_log(path: str | os.PathLike[str]) -> Any:
+def load_log(log: str | os.PathLike[str] | Iterable[Mapping[str, Any]]) -> Any:
     """The decisions of a log, one row each, as a pandas table in the order in which they were made.
+
+    ``log`` is a path, or the rows that a ``log=function`` was told, in that order. A path may also be that of such rows
+    as JSON lines. Outcomes are joined to their decisions, those of a :class:`~allworlds.agents.Fleet` by segment.
 
     ``status`` is "observed", "void", or "open" where no outcome came. ``table.attrs["log"]`` says whose decisions they
     are: learner, labels, range of values. A log that is being written may be read at any time.
@@ -310,10 +315,14 @@ def load_log(path: str | os.PathLike[str]) -> Any:
     | ``status``, ``package_version`` | what became of it, and who wrote it |
     | ``era`` | how often arms had come or gone, or who shows whom had changed |
     | ``id``, ``segment`` | in the export of a service: the decision's own id, and its segment or "" |
+    | ``segment`` | in the rows of a fleet: whose decision it is; ``decision_id`` counts in each segment |
     """
     import_extra("pandas", "tables", "load_log needs")
-    rows, headers = read_rows(path)
-    return fold(rows, headers)
+    if isinstance(log, str | os.PathLike):
+        return fold(*read_rows(log))
+    if not isinstance(log, Iterable):
+        raise InvalidParameter(f"log is a {type(log).__name__}; expected a path, or rows as a function is told them")
+    return fold(*told_rows(log, COLUMNS, MORE))
 
 
 def read_rows(path: str | os.PathLike[str]) -> tuple[Any, list[dict[str, Any]]]:
@@ -351,7 +360,15 @@ def _read_lines(path: Path) -> tuple[Any, list[dict[str, Any]]]:
     import pandas
 
     eras, rows = Eras(), []
-    for value in _parsed_lines(path):
+    values = _parsed_lines(path)
+    first = next(values, {})
+    values = itertools.chain([first] if first else [], values)
+    if is_told(first) and set(COLUMNS) <= set(first):  # written by a user's function
+        told = list(values)
+        if not all(map(is_told, told)):
+            raise InvalidState(f"{path} has rows that a function is told, and others; expected one kind in a file")
+        return told_rows(told, COLUMNS, MORE)
+    for value in values:
         if isinstance(value.get("log"), dict):
             eras.add(value["log"])
         elif set(COLUMNS) <= set(value) and eras.headers:
@@ -381,28 +398,30 @@ def _parsed_lines(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def fold(rows: Any, headers: list[dict[str, Any]]) -> Any:
-    """One row a decision: an outcome that came later is joined to the last decision of its id.
+    """One row a decision: an outcome that came later is joined to the last decision of its id, in its segment.
 
     A decision that an interrupted writer wrote again, with the same time, counts as an outcome, if it has one.
     """
     import pandas
 
     late = (rows["kind"] == "outcome").to_numpy()
-    again = ~late & rows[["decision_id", "timestamp"]].duplicated().to_numpy()
+    whose = ["segment", "decision_id"] if "segment" in rows.columns else ["decision_id"]
+    again = ~late & rows[[*whose, "timestamp"]].duplicated().to_numpy()
     if again.any():
         kept = ~again | (rows["status"] != "open").to_numpy()
         rows, late = rows[kept], (late | again)[kept]
     table = rows[~late].drop(columns="kind").reset_index(drop=True)
     if late.any():
-        place: dict[int, int] = {}
+        place: dict[tuple[Any, ...], int] = {}
         targets, sources = [], []
         made = -1
-        for k, (number, is_late) in enumerate(zip(rows["decision_id"].to_numpy(), late, strict=True)):
+        keys = zip(*(rows[name].to_numpy() for name in whose), strict=True)
+        for k, (key, is_late) in enumerate(zip(keys, late, strict=True)):
             if not is_late:
                 made += 1
-                place[number] = made
-            elif number in place:  # else its decision was lost with what was not written
-                targets.append(place[number])
+                place[key] = made
+            elif key in place:  # else its decision was lost with what was not written
+                targets.append(place[key])
                 sources.append(k)
         for name in OUTCOME:
             values = table[name].astype(object).to_numpy(copy=True)

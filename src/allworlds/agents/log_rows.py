@@ -17,6 +17,7 @@ from scipy.sparse import csr_array
 from allworlds import __version__
 from allworlds.agents.log_files import COLUMNS, Lists, Words
 from allworlds.agents.reports import Decision, ValueRange
+from allworlds.graphs.inputs import Label
 from allworlds.learners import Learner
 
 STATUSES = ("open", "observed", "void")
@@ -33,6 +34,8 @@ class Era(NamedTuple):
     allowed: ValueRange
     visibility: VisibilityTable
     header: dict[str, Any]
+    arms: tuple[Label, ...]
+    """All arms, by label or number: a function is told them with each decision, since it is told no header."""
     rows: dict[int, tuple[dict[str, Any], int]]
     """What :meth:`row_of_arm` has made."""
 
@@ -50,7 +53,8 @@ class Era(NamedTuple):
             "shows": visibility.as_data(),
             "package_version": __version__,
         }
-        return cls(learner, allowed, visibility, header, {})
+        arms = learner.graph.labels or tuple(range(learner.n_arms))
+        return cls(learner, allowed, visibility, header, arms, {})
 
     def row_of_arm(self, arm: int) -> tuple[dict[str, Any], int]:
         """A row in which all is said that follows from the arm, and where the arm stands among those it shows."""
@@ -257,6 +261,7 @@ def row_of_event(
     A decision has the status OPEN and, if they are known, the probabilities of all arms; an outcome has neither.
     """
     row, place = era.row_of_arm(arm)
+    row["arms"] = era.arms if status == OPEN and len(era.arms) <= most_arms else None
     shown, details, pscore = row["observed"], decision.details, decision.probability
     row["decision_id"], row["round"], row["status"] = decision.id, decision.round, STATUSES[status]
     row["observed"] = shown.copy()

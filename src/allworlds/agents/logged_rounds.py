@@ -70,16 +70,18 @@ def kept_of(sightings: Sightings, kept: NDArray[np.bool_] | Ints) -> Sightings:
 
 
 def logged_rounds(log: Any, *, missing: str = "drop") -> LoggedRounds:
-    """From a file, or a table with the columns of a log.
+    """From a file, rows as a function is told them, or a table with the columns of a log.
 
     A table of others needs ``action`` (from 0), ``pscore`` and ``loss`` or ``reward`` in [0, 1]; without the columns of
     side observations, only the chosen arm was seen. ``missing`` says what is done about decisions without an outcome:
     "drop" leaves them out, "worst" keeps them, with any loss possible, so that the intervals hold whatever was lost.
     """
-    table = load_log(log) if isinstance(log, str | os.PathLike) else log
+    table = load_log(log) if isinstance(log, str | os.PathLike | list | tuple) else log
     columns = getattr(table, "columns", None)
     if columns is None:
-        raise InvalidParameter(f"log is a {type(log).__name__}; expected a path or a table as load_log gives it")
+        raise InvalidParameter(
+            f"log is a {type(log).__name__}; expected a path or a table as load_log gives it, or rows"
+        )
     if missing not in ("drop", "worst"):
         raise InvalidParameter(f'missing is {missing!r}; expected "drop" or "worst"')
     absent = [name for name in NEEDED if name not in columns]
@@ -92,7 +94,7 @@ def logged_rounds(log: Any, *, missing: str = "drop") -> LoggedRounds:
     if "kind" in columns and (table["kind"] == "outcome").any():
         raise InvalidParameter(
             "the log has outcomes in rows of their own, as a function is told them; expected one row for each "
-            "decision; join them by decision_id, as docs/evaluation.md does"
+            "decision; allworlds.load_log(rows) joins them"
         )
     return _rounds(table, missing)
 

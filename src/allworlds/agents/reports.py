@@ -67,12 +67,12 @@ class ValueRange:
         scaled = (values - self.low) / (self.high - self.low)
         return 1.0 - scaled if self.reward else scaled
 
-    def complain(self, arm: Label, value: float) -> InvalidLosses:
-        """The error for a value out of range."""
+    def complain(self, arm: Any, value: float, owner: str = "Agent") -> InvalidLosses:
+        """The error for a value out of range; ``owner`` is the class whose options set the range."""
         what = "reward" if self.reward else "loss"
         return InvalidLosses(
             f"the {what} of arm {arm!r} is {value}; expected a number from {self.low:g} to {self.high:g}; "
-            "Agent(..., low=..., high=...) sets the range"
+            f"{owner}(..., low=..., high=...) sets the range"
         )
 
 

@@ -104,7 +104,8 @@ class Client(Connection):
         The settings are those of :class:`~allworlds.client.requests.LearnerSettings`: ``arms``, ``graph``, ``cover``,
         ``learner``, ``constants``, ``horizon``, ``reward``, ``low``, ``high``, ``minimum_share``, ``deadline`` and
         ``on_timeout``. ``graph`` is ``{"cliques": [...]}``, ``{"edges": [...]}``, ``{"family": "..."}`` or a
-        ``FeedbackGraph``; ``deadline`` is in seconds, and ``on_timeout`` is ``"void"`` or ``{"default": loss}``.
+        ``FeedbackGraph``; ``deadline`` is in seconds, and ``on_timeout``, which needs a deadline, is ``"void"`` or
+        ``{"default": loss}``.
         """
         return self._run(requests.create(name, **settings))
 

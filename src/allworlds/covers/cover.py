@@ -241,14 +241,20 @@ def _check_partition(members: Ints, number: Ints, n_arms: int) -> None:
 
 def _check_cliques(cover: CliqueCover) -> None:
     check_graph(cover.graph)
-    storage = cover.graph._storage
-    strangers = None if isinstance(storage, Arcs) else storage.find_strangers(cover.owner, cover.order, cover.starts)
+    strangers = find_strangers(cover.graph, (cover.owner, cover.order, cover.starts))
     if strangers is not None:
-        one, other = sorted(strangers)
+        one, other = strangers
         raise InvalidCover(
             f"arms {one} and {other} share clique {cover.owner[one]} but are not neighbours; "
             "allworlds.clique_cover(graph) computes a valid cover"
         )
+
+
+def find_strangers(graph: FeedbackGraph, groups: Groups) -> tuple[int, int] | None:
+    """Two arms of one clique that are not neighbours, in order, or None; None also for a directed graph."""
+    storage = graph._storage
+    found = None if isinstance(storage, Arcs) else storage.find_strangers(*groups)
+    return None if found is None else (min(found), max(found))
 
 
 def check_cover(cover: object) -> None:

@@ -87,7 +87,14 @@ class Choose(Struct, forbid_unknown_fields=True, omit_defaults=True):
 class ChooseMany(Struct, forbid_unknown_fields=True):
     """Many decisions at once; each is answered by itself."""
 
-    decisions: Annotated[list[Choose], Meta(min_length=1, max_length=MOST_IN_BATCH)]
+    decisions: Annotated[
+        list[Annotated[dict[str, Any], Meta(extra_json_schema=ref("Choose"))]],
+        Meta(
+            min_length=1,
+            max_length=MOST_IN_BATCH,
+            description="One that is malformed is answered with an error in its place; the others are made.",
+        ),
+    ]
 
 
 class NewArm(Struct, forbid_unknown_fields=True, omit_defaults=True):
@@ -243,8 +250,8 @@ WORDS = {
 """What msgspec's types are called in sentences."""
 
 
-def sentence(error: msgspec.ValidationError) -> str:
-    """What msgspec says of a wrong shape, in our grammar.
+def sentence(error: msgspec.ValidationError, whole: str = "the body") -> str:
+    """What msgspec says of a wrong shape, in our grammar; ``whole`` is what it looked at.
 
     >>> sentence(msgspec.ValidationError("Expected `str | null`, got `int` - at `$.id`"))
     'id is an integer; expected a string or null'
@@ -252,7 +259,7 @@ def sentence(error: msgspec.ValidationError) -> str:
     'decisions is not valid; expected a list of length >= 1'
     """
     what, _, place = str(error).partition(" - at `$")
-    place = place.rstrip("`").lstrip(".").replace("[...]", " of an arm").lstrip() or "the body"
+    place = place.rstrip("`").lstrip(".").replace("[...]", " of an arm").lstrip() or whole
     place = f"the value {place}" if place.startswith("of an arm") else place
     if found := re.fullmatch(r"Expected `([^`]+)`, got `([^`]+)`", what):
         expected, given = (

@@ -16,7 +16,7 @@ import msgspec
 from allworlds.service import messages
 from allworlds.service.calls import Call
 from allworlds.service.journal import KeyRow
-from allworlds.service.messages import Choose, ChooseMany, NewArm, NewLearner
+from allworlds.service.messages import Choose, ChooseMany, NewArm, NewLearner, sentence
 from allworlds.service.security import Refused, check_name, check_text, shown
 
 if TYPE_CHECKING:
@@ -153,11 +153,27 @@ def choose(app: App, request: Request) -> Any:
 async def choose_many(app: App, request: Request) -> Any:
     """Many decisions at once, each answered by itself."""
     many: ChooseMany = request.body
-    for asked in many.decisions:
-        _check_choose(asked)
     app.keys.charge(request.key, len(many.decisions) - 1)
-    items = [msgspec.structs.asdict(asked) for asked in many.decisions]
-    return {"decisions": await app.ask("choose_many", request.name, decisions=items, weight=len(items))}
+    answers: list[Any] = [_asked_or_error(item) for item in many.decisions]
+    good = [k for k, asked in enumerate(answers) if type(asked) is Choose]
+    items = [msgspec.structs.asdict(answers[k]) for k in good]
+    # asked also where none is good: an unknown learner is 404
+    made = await app.ask("choose_many", request.name, decisions=items, weight=len(answers))
+    for k, answer in zip(good, made, strict=True):
+        answers[k] = answer
+    return {"decisions": answers}
+
+
+def _asked_or_error(item: dict[str, Any]) -> Choose | dict[str, Any]:
+    """An item of a batch, or what is wrong with it, as its answer."""
+    try:
+        asked = msgspec.convert(item, Choose)
+        _check_choose(asked)
+    except msgspec.ValidationError as error:
+        return {"error": sentence(error, "the decision"), "status": 422}
+    except Refused as refusal:
+        return {"error": refusal.sentence, "status": refusal.status}
+    return asked
 
 
 def _check_choose(asked: Choose) -> None:

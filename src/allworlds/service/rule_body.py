@@ -7,15 +7,19 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from allworlds.agents.drawing import as_shares
 from allworlds.agents.reports import ValueRange
 from allworlds.covers import CliqueCover
+from allworlds.covers.cover import find_strangers
 from allworlds.foundation.checks import real, shorten
-from allworlds.foundation.errors import InvalidParameter
+from allworlds.foundation.errors import InvalidCover, InvalidParameter
 from allworlds.graphs import FeedbackGraph
 from allworlds.graphs.by_name import graph_spec, make_graph
+from allworlds.graphs.storage import group_arms
 from allworlds.learners import Learner
-from allworlds.learners.by_name import make_learner
+from allworlds.learners.by_name import LEARNERS, make_learner
 from allworlds.service.rule import MOST_ARMS, Rule, check_text, text_of
 
 FIELDS = frozenset(
@@ -54,6 +58,11 @@ def rule_from_body(body: Mapping[str, Any]) -> Rule:
     if deadline is not None:
         deadline = real("deadline", deadline, above=0)
     timeout, default = _or(body, "on_timeout", "void"), None
+    if deadline is None and body.get("on_timeout") is not None:
+        raise InvalidParameter(
+            f"on_timeout is {shorten(timeout)}, but there is no deadline, so no decision expires; expected a deadline "
+            "in seconds too; or leave on_timeout out"
+        )
     if isinstance(timeout, Mapping) and set(timeout) == {"default"}:
         default = real("the default of on_timeout", timeout["default"], at_least=low, at_most=high)
     elif timeout != "void":
@@ -75,6 +84,8 @@ def graph_from_body(data: Any, arms: Any) -> FeedbackGraph:
     labels = _labels(arms if arms is not None else list(dict.fromkeys(arm for part in lists for arm in part)))
     numbers = _numbers(given[0], lists, labels)
     if given == ["cliques"]:
+        for number, part in enumerate(lists):
+            _check_once(f"clique {number} of graph", part)
         if sum(len(part) ** 2 for part in numbers) > MOST_ARMS**2:
             raise InvalidParameter(f"the cliques have too many pairs; expected at most {MOST_ARMS**2:,}")
         return FeedbackGraph.from_cliques(len(labels), numbers, labels)
@@ -106,7 +117,7 @@ def _learner_from_body(body: Mapping[str, Any], graph: FeedbackGraph) -> Learner
         cliques = body["cover"]
         if not _is_list_of_lists(cliques):
             raise InvalidParameter(f"cover is {shorten(cliques)}; expected lists of labels")
-        where = CliqueCover(graph, _numbers("cover", cliques, [str(label) for label in graph.labels or ()]))
+        where = _cover(graph, cliques)
     spec, constants = text_of("learner", _or(body, "learner", "tsallis-shannon")), body.get("constants")
     if constants is not None:
         if spec != "tsallis-shannon" or not isinstance(constants, str) or constants not in SETTINGS:
@@ -115,7 +126,50 @@ def _learner_from_body(body: Mapping[str, Any], graph: FeedbackGraph) -> Learner
                 "tsallis-shannon"
             )
         spec = SETTINGS[constants]
-    return make_learner(spec, where, body.get("horizon"))
+    horizon = body.get("horizon")
+    if horizon is not None and LEARNERS.find(spec).horizon == "ignored":
+        named = spec if constants is None else f"tsallis-shannon with {constants} constants"
+        raise InvalidParameter(
+            f"horizon is {shorten(horizon)}, but {named} does not use it; expected a horizon with the constants paper "
+            "alone; leave it out"
+        )
+    return make_learner(spec, where, horizon)
+
+
+def _cover(graph: FeedbackGraph, cliques: list[list[str]]) -> CliqueCover:
+    """The cover of a request; what is wrong with it is said in the labels that were sent."""
+    labels = [str(label) for label in graph.labels or ()]
+    numbers, cure = _numbers("cover", cliques, labels), "leave cover out, and the service computes one"
+    owner = np.full(len(labels), -1)
+    for k, part in enumerate(numbers):
+        if not part:
+            raise InvalidCover(f"clique {k} of cover is empty; expected at least one arm; leave it out")
+        _check_once(f"clique {k} of cover", cliques[k])
+        taken = next((arm for arm in part if owner[arm] >= 0), None)
+        if taken is not None:
+            raise InvalidCover(
+                f"arm {labels[taken]!r} is in cliques {owner[taken]} and {k} of cover; expected each arm in one "
+                f"clique; {cure}"
+            )
+        owner[part] = k
+    absent = np.flatnonzero(owner < 0)
+    if absent.size:
+        raise InvalidCover(f"arm {labels[absent[0]]!r} is in no clique of cover; expected each arm in one; {cure}")
+    strangers = find_strangers(graph, group_arms(owner, len(numbers)))
+    if strangers is not None:
+        one, other = (labels[arm] for arm in strangers)
+        raise InvalidCover(
+            f"arms {one!r} and {other!r} share clique {owner[strangers[0]]} of cover, but they are not neighbours in "
+            f"the graph; expected arms that all see each other; {cure}"
+        )
+    return CliqueCover(graph, numbers)
+
+
+def _check_once(name: str, arms: list[str]) -> None:
+    """Raise InvalidParameter if an arm is there twice."""
+    if len(set(arms)) < len(arms):
+        twice = next(arm for arm in arms if arms.count(arm) > 1)
+        raise InvalidParameter(f"{name} has {twice!r} twice; expected each arm once")
 
 
 def _or(body: Mapping[str, Any], name: str, default: Any) -> Any:
