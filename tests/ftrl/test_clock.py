@@ -48,24 +48,6 @@ def test_the_baseline_is_a_share_of_a_mean_that_moves_ever_more_slowly(share, me
             mean += min(1.0, memory / (t + 100)) * (LOSSES[t - 1] - mean)
 
 
-@pytest.mark.parametrize("fall", [30.0, 600.0, 5000.0])  # with 5000 the first steps go the whole way
-def test_the_highest_baseline_is_forgotten_ever_more_slowly(fall):
-    constants = changed(aw.Constants.practical, barrier_fall=fall)
-    mean = highest = 0.0
-    fell = []
-    for t, clock in enumerate(play_clock(constants), start=1):
-        assert clock[HIGHEST] == pytest.approx(highest, abs=1e-15)
-        assert clock[BARRIER] == pytest.approx(constants.beta + constants.barrier_slope * highest, rel=1e-14)
-        if t <= len(LOSSES):
-            mean += min(1.0, 20.0 / (t + 100)) * (LOSSES[t - 1] - mean)
-            now = 0.85 * mean
-            later = max(now, highest - min(1.0, fall * (t + 100) ** -1.5) * (highest - now))
-            fell.append(later < highest)
-            highest = later
-    assert any(fell)
-    assert not all(fell)
-
-
 @pytest.mark.parametrize("floor", [0.05, 0.3, 1.0])
 def test_barrier_and_damping_of_the_unproved_setting_follow_the_variance(floor):
     constants = changed(aw.Constants.unproved, variance_floor=floor)

@@ -76,15 +76,10 @@ def late(states: list[PracticalRound], *, half: bool = False) -> list[PracticalR
     return [state for state in found if state.best_mass >= 0.5] if half else found
 
 
-def shipped_run(
-    sizes: list[int], rounds: int, seed: int, constants: Constants | None = None
-) -> tuple[list[PracticalRound], list[int], np.ndarray]:
-    """Play the shipped learner, or one with other constants; one state of the theorem a round,
-    the drawn clique, and what ``Lhat`` grew by.
-    """
+def shipped_run(sizes: list[int], rounds: int, seed: int) -> tuple[list[PracticalRound], list[int], np.ndarray]:
+    """Play the shipped learner; one state of the theorem a round, the drawn clique, and what ``Lhat`` grew by."""
     rng, cover = np.random.default_rng(seed), cover_of(sizes)
-    constants = constants or Constants.practical(cover)
-    learner = TsallisShannon(cover, constants)
+    learner = TsallisShannon(cover)
     memory = learner.init()
     states, drawn, added = [], [], []
     for t in range(1, rounds + 1):
@@ -94,7 +89,7 @@ def shipped_run(
         states.append(
             PracticalRound(
                 cover,
-                constants,
+                Constants.practical(cover),
                 t,
                 ticket.baseline,
                 float(memory.clock[HIGHEST]),

@@ -1,9 +1,9 @@
 """What changes from round to round whatever is drawn: rate, barrier and damping, and what they follow.
 
 The learning rate falls with the rounds. Estimates take off the baseline, a share of a running mean of the losses
-incurred, and the barrier rises with the highest baseline so far, which may be forgotten again, ever more slowly. In the
-unproved setting, barrier and damping (implicit exploration) follow the variance of the losses instead. A clock is one
-small array, so that it can be saved and restored bit for bit.
+incurred, and the barrier rises with the highest baseline so far. In the unproved setting, barrier and damping
+(implicit exploration) follow the variance of the losses instead. A clock is one small array, so that it can be saved
+and restored bit for bit.
 """
 
 from __future__ import annotations
@@ -47,7 +47,6 @@ class Rates(NamedTuple):
     memory: float
     baseline_share: float
     barrier_slope: float
-    barrier_fall: float
     deficit_limit: float
     deficit_root: float
     uses_baseline: bool
@@ -67,7 +66,6 @@ def rates_of(constants: Constants) -> Rates:
         memory=c.memory,
         baseline_share=c.baseline_share,
         barrier_slope=c.barrier_slope,
-        barrier_fall=c.barrier_fall,
         deficit_limit=c.deficit_limit,
         deficit_root=c.deficit_root,
         uses_baseline=c.estimator == "baseline",
@@ -96,9 +94,6 @@ def tick(clock: NDArray[np.float64], rates: Rates, incurred: float) -> None:
     else:
         step = min(1.0, rates.memory / (clock[ROUND] + MEMORY_START))
         clock[MEAN] += step * (rates.baseline_share * incurred - clock[MEAN])
-        if rates.barrier_fall > 0.0:
-            age = clock[ROUND] + MEMORY_START
-            clock[HIGHEST] -= min(1.0, rates.barrier_fall / (age * math.sqrt(age))) * (clock[HIGHEST] - clock[MEAN])
         clock[HIGHEST] = max(clock[HIGHEST], clock[MEAN])
     clock[VARIANCE] += (before * (incurred - clock[MEAN]) - clock[VARIANCE]) / min(rounds, VARIANCE_WINDOW)
     clock[ROUND] += 1.0

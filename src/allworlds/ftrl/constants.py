@@ -39,7 +39,6 @@ SCALARS = (
     "memory",
     "baseline_share",
     "barrier_slope",
-    "barrier_fall",
     "deficit_root",
 )
 """The constants that are one finite number each."""
@@ -90,10 +89,7 @@ class Constants:
     """With a ``memory``, the baseline is this share of the mean loss that it remembers. Below 1, a clique that is
     played loses a little ground in every round, and one that is not drawn comes back."""
     barrier_slope: float = 0.0
-    """The barrier is ``beta`` plus this times the highest baseline so far."""
-    barrier_fall: float = 0.0
-    """After round ``t`` the highest baseline so far is forgotten by this over ``(t + 100)**1.5`` of what it is above
-    the baseline, at most all of it: the barrier falls where early losses were high. With 0 it never falls."""
+    """The barrier is ``beta`` plus this times the highest baseline so far, so that it never falls."""
     deficit_limit: float = math.inf
     """An estimate that would lift a clique's lowest cumulative loss more than this times ``t + head_start`` above the
     multiplier of the step is lowered by the excess: what a rare draw says can only count for so much. In a clique of
@@ -132,12 +128,10 @@ class Constants:
             raise InvalidConstants(
                 f"rate_factor is {_short(self.rate_factor)}; expected one above 0 for each of {len(alpha)} cliques"
             )
-        follow = (self.memory, self.barrier_slope, self.barrier_fall, self.deficit_root)
-        if min(follow) < 0.0 or not self.deficit_limit > 0.0:
+        if min(self.memory, self.barrier_slope, self.deficit_root) < 0.0 or not self.deficit_limit > 0.0:
             raise InvalidConstants(
-                f"memory is {self.memory}, barrier_slope {self.barrier_slope}, barrier_fall {self.barrier_fall}, "
-                f"deficit_limit {self.deficit_limit} and deficit_root {self.deficit_root}; expected numbers of "
-                "at least 0, and a limit above 0"
+                f"memory is {self.memory}, barrier_slope {self.barrier_slope}, deficit_limit {self.deficit_limit} and "
+                f"deficit_root {self.deficit_root}; expected numbers of at least 0, and a limit above 0"
             )
         if not 0.0 <= self.baseline_share <= 1.0:
             raise InvalidConstants(f"baseline_share is {self.baseline_share}; expected a share from 0 to 1")
@@ -335,8 +329,6 @@ class Constants:
             more += f", baseline share={self.baseline_share:g}"
         if self.barrier_slope > 0.0:
             more += f", barrier slope={self.barrier_slope:g}"
-        if self.barrier_fall > 0.0:
-            more += f", barrier fall={self.barrier_fall:g}"
         if self.deficit_limit < math.inf:
             more += f", deficit limit={self.deficit_limit:g}"
         if self.deficit_root > 0.0:

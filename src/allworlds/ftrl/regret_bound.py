@@ -2,16 +2,15 @@
 
 The proof bounds the regret after ``T`` rounds by the expectation of
 
-    1 - 1/K + (beta_T + sum_t fall_t) (K - 1) log T      comparator and barrier
-      + sum_t fall_t (Phi(p_t) - (K - 1) log(K t))^+     a barrier that falls by fall_t = (beta_{t-1} - beta_t)^+
+    1 - 1/K + beta_T (K - 1) log T                       comparator and barrier
       + sum_t (1/eta_t - 1/eta_{t-1}) (-Psi(p_t) - m)    penalty
       + sum_t S_t                                        stability: :func:`stability_of`
       + sum_t q_k z_t                                    bias: z_t is what the deficit limit took off in clique k
 
-where ``-Psi(p) = sum_k sqrt(q_k) (alpha_k + H_k) / sigma_k``, ``Phi(p) = -sum_k log q_k`` and ``1/eta_0 = 0``. No
-value of ``-Psi`` is below ``m = min_k alpha_k / sigma_k``, the comparator's neither. A worst-case bound puts the
-largest possible value in every place; here are the values as they were. Every term is at least 0, so the bound never
-falls.
+where ``-Psi(p) = sum_k sqrt(q_k) (alpha_k + H_k) / sigma_k`` and ``1/eta_0 = 0``. No value of ``-Psi`` is below
+``m = min_k alpha_k / sigma_k``, the comparator's neither. A worst-case bound puts the largest possible value in every
+place; here are the values as they were.
+Every term is at least 0, so the bound never falls.
 
 It holds for losses in [0, 1] whose outcomes are learnt one by one, each before the next draw. The sums are kept in a
 small array, the ledger, which is saved with the clock, bit for bit.
@@ -26,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from allworlds.covers import CliqueCover
-from allworlds.ftrl.clique_table import BLOCK, COOLNESS, REACH, TAIL, place
+from allworlds.ftrl.clique_table import BLOCK, COOLNESS, REACH, TAIL
 from allworlds.ftrl.clock import BARRIER, RATE, ROUND
 from allworlds.ftrl.constants import Constants
 from allworlds.ftrl.sharp import rebound, sharp_alpha
@@ -34,10 +33,9 @@ from allworlds.kernels.jit import inline_jit, lean_jit
 
 Floats = NDArray[np.float64]
 
-SPREAD, INVERSE_RATE, LAST_BARRIER, PENALTY, STABILITY, BIAS, LATE, WALL, FALLEN, FALLS = range(10)
-"""Places in a ledger: ``-Psi`` of the coming round; ``1/eta`` and the barrier of the last round; the three sums; how
-many outcomes were learnt late; and, where the barrier may fall, ``Phi`` of the coming round, by how much the barrier
-fell in all, and what that costs."""
+SPREAD, INVERSE_RATE, LAST_BARRIER, PENALTY, STABILITY, BIAS, LATE = range(7)
+"""Places in a ledger: ``-Psi`` of the coming round; ``1/eta`` and the barrier of the last round; the three sums; and
+how many outcomes were learnt late."""
 
 SHIPPED = (0.25, 0.5)
 """The kappas of the shipped settings, tried before a search."""
@@ -62,9 +60,8 @@ class BoundTerms(NamedTuple):
 def bound_terms(constants: Constants, cover: CliqueCover) -> BoundTerms:
     """Check what the theorem asks of the constants, and collect what the bound needs.
 
-    There must be no floor under the arms, no implicit exploration and no barrier that follows the variance. One
-    clique, other powers and barriers without ``beta_t > b_t + n`` are included on purpose: Theorem C needs more than
-    this bound does.
+    There must be no floor under the arms, no implicit exploration and a barrier that never falls. One clique, other
+    powers and barriers without ``beta_t > b_t + n`` are included on purpose: Theorem C needs more than this bound does.
     """
     c, one = constants, cover.n_cliques == 1
     kappa = 1.0 if one else kappa_of(np.array(c.alpha), cover.sizes)
@@ -100,8 +97,8 @@ def kappa_of(alpha: Floats, sizes: NDArray[np.int64]) -> float:
 
 
 def new_ledger() -> Floats:
-    """(10,) before the first round."""
-    return np.zeros(FALLS + 1)
+    """(7,) before the first round."""
+    return np.zeros(LATE + 1)
 
 
 # --- kernels --------------------------------------------------------------------------------------------
@@ -121,15 +118,6 @@ def spread_of(table: Floats) -> float:
     return (one + two) + (three + four)
 
 
-@lean_jit
-def wall_of(table: Floats, n_cliques: int) -> float:
-    """``Phi(p) = -sum_k log q_k``; it takes a logarithm a clique, so it is computed only where the barrier may fall."""
-    wall = 0.0
-    for k in range(n_cliques):
-        wall -= 2.0 * math.log(table[place(k) + COOLNESS])
-    return wall
-
-
 @inline_jit
 def add_round(
     ledger: Floats, terms: BoundTerms, clock: Floats, factor: float, cool: float, low: float, high: float, excess: float
@@ -144,11 +132,6 @@ def add_round(
     high -= min(excess, max(0.0, high))
     ledger[STABILITY] += stability_of(terms, clock[RATE], clock[BARRIER], factor, cool, low, high)
     ledger[BIAS] += cool * cool * excess
-    fall = ledger[LAST_BARRIER] - clock[BARRIER]
-    if fall > 0.0:
-        least = (terms.n_cliques - 1.0) * math.log(terms.n_cliques * clock[ROUND])
-        ledger[FALLEN] += fall
-        ledger[FALLS] += fall * max(0.0, ledger[WALL] - least)
     ledger[INVERSE_RATE] = inverse
     ledger[LAST_BARRIER] = clock[BARRIER]
 
@@ -201,5 +184,5 @@ def bound_now(ledger: Floats, terms: BoundTerms, clock: Floats) -> float:
     if rounds == 0.0:
         return 0.0
     others = terms.n_cliques - 1.0
-    barrier = (ledger[LAST_BARRIER] + ledger[FALLEN]) * others * math.log(rounds) + ledger[FALLS]
+    barrier = ledger[LAST_BARRIER] * others * math.log(rounds)
     return float(others / terms.n_cliques + barrier + ledger[PENALTY] + ledger[STABILITY] + ledger[BIAS])

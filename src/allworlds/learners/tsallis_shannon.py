@@ -70,7 +70,6 @@ from allworlds.ftrl.constants import Constants
 from allworlds.ftrl.expansion import new_work
 from allworlds.ftrl.regret_bound import (
     BIAS,
-    FALLS,
     LATE,
     bound_terms,
     new_ledger,
@@ -270,9 +269,6 @@ class TsallisShannon(CliqueLearner[State, Ticket]):
     def unpack(self, arrays: Mapping[str, NDArray[np.float64]]) -> State:
         """The state as it was to the last bit, expansions included; nothing is solved again."""
         state = self.init()
-        ledger = arrays.get("ledger", np.zeros(0))
-        if ledger.shape == (LATE + 1,):  # saved before barriers could fall
-            arrays = {**arrays, "ledger": np.append(ledger, np.zeros(FALLS - LATE))}
         for name, array in self.pack(state).items():
             saved_array(arrays, name, array.shape)
         if not arrays["clock"][ROUND] >= 1.0 or not min(arrays["temperature"].min(), arrays["reference"].min()) > 0.0:

@@ -45,12 +45,10 @@ from allworlds.ftrl.regret_bound import (
     BIAS,
     LATE,
     SPREAD,
-    WALL,
     BoundTerms,
     add_round,
     bound_now,
     spread_of,
-    wall_of,
 )
 from allworlds.ftrl.within_clique import least
 from allworlds.kernels.exponential import exp
@@ -343,8 +341,6 @@ def resolve(state: State, drawn: int) -> None:
         clock[MULTIPLIER] = solve_with_floor(table, losses, starts, work, sums, eta, beta, gamma, guess)[0]
     if state.terms.holds:
         state.ledger[SPREAD] = spread_of(state.table)
-        if state.rates.barrier_fall > 0.0:
-            state.ledger[WALL] = wall_of(state.table, starts.size - 1)
 
 
 @lean_jit

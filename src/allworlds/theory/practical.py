@@ -18,7 +18,7 @@ from allworlds.theory import practical_coefficients as number
 from allworlds.theory.check import Check
 from allworlds.theory.practical_coefficients import KAPPA, Verdict, covers
 from allworlds.theory.regulariser import sharp_comparator
-from allworlds.theory.rounds import PracticalRound, masses
+from allworlds.theory.rounds import PracticalRound
 from allworlds.theory.sharp import entropy_sides
 
 __all__ = ["PracticalRound", "Verdict", "covers"]
@@ -109,26 +109,6 @@ def barrier_penalty(state: PracticalRound, horizon: int) -> Check:
     left = state.barrier_value(u) - state.barrier_value(state.distribution)
     right = (state.cover.n_cliques - 1) * math.log(horizon)
     return Check("Phi(u) - Phi(p) <= (K-1) log T", "default-3-barrier", left, right, scale=1.0)
-
-
-def barrier_credit(state: PracticalRound, horizon: int) -> Check:
-    """Step 3: ``Phi(p) - Phi(u) <= log K + sum_k log^+(1 / (K T q_k))``: what a barrier that falls costs."""
-    u = sharp_comparator(state.cover, state.best_arm, horizon)
-    left = state.barrier_value(state.distribution) - state.barrier_value(u)
-    scarce = np.maximum(0.0, -np.log(state.cover.n_cliques * horizon * state.mass))
-    right = math.log(state.cover.n_cliques) + float(scarce.sum())
-    return Check("Phi(p) - Phi(u) <= log K + sum log+(1/(K T q))", "default-3-credit", left, right, scale=1.0)
-
-
-def rare_mass(state: PracticalRound) -> Check:
-    """Step 3: ``beta / q_k <= L_k·y_k - L_j·y_j + sqrt(K) max R / (2 eta) + K beta``, ``j`` the likeliest clique."""
-    means = masses(state.cover, state.cumulative_losses * state.distribution) / state.mass
-    n_cliques = state.cover.n_cliques
-    rights = means - means[int(state.mass.argmax())] + n_cliques * state.barrier
-    rights += math.sqrt(n_cliques) * float((state.numbers.reach / state.rates).max()) / 2.0
-    noise = _noise(state) / float(state.mass.min())
-    lefts = state.barrier / state.mass
-    return _tightest("beta / q <= L_k·y - L_j·y + ...", "default-3-rare", lefts, rights, noise)
 
 
 def entropy_penalty(state: PracticalRound, horizon: int) -> Check:

@@ -27,7 +27,6 @@ Array = NDArray[np.float64]
 
 KAPPA = 0.25
 OTHERS_GROWTH = 4.0  # by how much the half step can raise a mass if the best clique is drawn and has half the mass
-FALL_SUM = 5.0  # sum_t (t + 100)^(-3/2) is at most 2 / sqrt(100) = 1/5
 WEIGHT = 0.59  # 1 / (1 + sqrt(1/2)) = 0.5858: the entropy's weight grows by at most this over eta0 sqrt(s_t)
 
 # The half-step lemma: sqrt(max(x, x+)) <= STEP_X sqrt(x) + (STEP_S + STEP_LOG sqrt(log d*)) S, where one late round
@@ -197,27 +196,9 @@ class Numbers:
         total = self.logarithms(horizon) + self.growth / (2.0 * KAPPA) * early
         return float(total + (first * penalty + rest) / c.eta0)
 
-    @property
-    def fallen(self) -> float:
-        """``F``: by how much the barrier can fall in all, ``slope phi fall sum_t (t + 100)^(-3/2)`` or more."""
-        return _slope(self.constants) * self.constants.baseline_share * self.constants.barrier_fall / FALL_SUM
-
-    def rarity(self, horizon: int) -> float:
-        """``X``: at least ``E[1 / q_k] / (K T)`` for every clique in every round up to the horizon."""
-        c, n_cliques = self.constants, len(self.sizes)
-        root = math.sqrt(horizon + c.head_start) / (math.sqrt(n_cliques) * horizon)
-        entropy = float((self.reach / c.rate_factors).max()) / (2.0 * c.eta0) * root
-        return (1.0 + entropy + self.highest_barrier / horizon) / c.beta
-
     def logarithms(self, horizon: int) -> float:
-        """Barrier, its falls, estimates held back and comparator.
-
-        ``(beta_max + F) (K - 1) log T + F (log K + (K - 1) log(1 + X)) + sum_k G_k sum_t 1/s_t + 1``
-        """
-        others, fallen = len(self.sizes) - 1, self.fallen
-        barrier = (self.highest_barrier + fallen) * others * math.log(horizon)
-        if fallen > 0.0:
-            barrier += fallen * (math.log(others + 1) + others * math.log1p(self.rarity(horizon)))
+        """``beta_max (K - 1) log T + sum_k G_k sum_t 1/s_t + 1``: barrier, estimates held back, comparator."""
+        barrier = self.highest_barrier * (len(self.sizes) - 1) * math.log(horizon)
         return barrier + float(self.limits.sum()) * self.harmonic(horizon) + 1.0
 
 

@@ -147,8 +147,6 @@ DEFAULT = (
     on_rounds("Default 2: a drawn mass grows by at most rho", "default-2-rho", "practical", practical.mass_growth),
     Statement("Default 3: regret is penalty plus stability", "default-decomposition", _default_decomposition),
     on_rounds("Default 3: the barrier's penalty", "default-3-barrier", "practical", _later(practical.barrier_penalty)),
-    on_rounds("Default 3: a barrier that falls", "default-3-credit", "practical", _later(practical.barrier_credit)),
-    on_rounds("Default 3: how rare a clique can be", "default-3-rare", "practical", practical.rare_mass),
     on_rounds("Default 3: the entropy's penalty", "default-3", "practical", _later(practical.entropy_penalty)),
     on_rounds("Default 3: the penalty by norms", "default-3-plain", "practical", _later(practical.plain_penalty)),
     on_rounds("Default 3: the entropy's weight", "default-3-weight", "practical", _weight),
