@@ -76,6 +76,11 @@ def test_told_rows_give_the_table_of_a_log_in_a_file(tmp_path, stored):
     assert [era["arms"] for era in found.attrs["log"]["eras"]] == [era["arms"] for era in header["eras"]]
     assert str(aw.evaluate(told)) == str(aw.evaluate(tmp_path / "log.jsonl"))
     assert len(aw.load_log(iter(rows))) == 120
+    assert str(aw.evaluate(iter(rows))) == str(aw.evaluate(rows))
+    assert aw.export_log(iter(rows), "jsonl") == aw.export_log(rows, "jsonl")
+    for read in (aw.evaluate, lambda log: aw.export_log(log, "jsonl")):
+        with pytest.raises(aw.errors.InvalidParameter, match="outcomes in rows of their own"):
+            read(pandas.DataFrame(rows))
 
 
 def test_a_learner_is_replayed_on_told_rows_once_each_arm_was_chosen(tmp_path):
@@ -136,8 +141,47 @@ def test_rows_without_the_list_of_arms_are_read_while_the_arms_stay():
     assert numbers[0]["arms"] is None  # as its probabilities: there are too many
     assert aw.load_log(numbers).attrs["log"]["labels"] is None
     changed = next(row for row in old if row["kind"] == "decision") | {"arm": "z"}
-    with pytest.raises(aw.errors.InvalidParameter, match="came or went, and no row says which there were"):
+    with pytest.raises(aw.errors.InvalidParameter, match="came or went, and not all rows say which there were"):
         aw.load_log([*old, changed])
+
+
+def rows_of(agent_on, rounds=6, change=None):
+    rows = []
+    agent = aw.Agent(agent_on, seed=1, log=rows.append)
+    for number in range(rounds):
+        if change is not None and number == rounds // 2:
+            change(agent)
+        agent.observe(agent.choose(), [0.5])
+    return rows
+
+
+def test_an_arm_that_was_never_chosen_does_not_get_the_name_of_another():
+    labels = [f"arm {number + 1}" for number in range(300)]
+    rows = rows_of(aw.FeedbackGraph(300, [], labels=labels))
+    table = aw.load_log(rows)
+    assert table["n_actions"].eq(300).all()
+    assert table["action"].tolist() == [row["action"] for row in rows if row["kind"] == "decision"]
+    assert len(set(table.attrs["log"]["labels"])) == 300
+
+
+def test_rows_from_before_and_after_256_arms_are_not_joined_by_guessing():
+    labels = [10 * number for number in range(256)]
+    rows = rows_of(aw.FeedbackGraph(256, [], labels=labels), change=lambda agent: agent.add_arm(9999))
+    with pytest.raises(aw.errors.InvalidParameter, match="came or went"):
+        aw.load_log(rows)
+
+
+def test_one_label_under_two_numbers_shows_that_arms_went():
+    rows = rows_of(aw.graphs.bandit(300), 2)
+    made = next(row for row in rows if row["kind"] == "decision")
+    with pytest.raises(aw.errors.InvalidParameter, match="came or went"):
+        aw.load_log([*rows, made | {"decision_id": 9, "action": made["action"] - 1}])
+
+
+def test_rows_that_do_not_say_the_arms_take_them_from_those_that_do():
+    rows, _ = fleet_rows(60)
+    mixed = [row | {"arms": None} if row["decision_id"] < 2 else row for row in rows]
+    same(aw.load_log(mixed), aw.load_log(rows))
 
 
 @pytest.mark.parametrize(
@@ -147,6 +191,7 @@ def test_rows_without_the_list_of_arms_are_read_while_the_arms_stay():
         ([], "there are 0 rows, none of them a decision; expected at least one decision"),
         ([{"a": 1}], r"a row is \{'a': 1\}; expected rows as Agent\(graph, log=function\) tells them"),
         ([3], "a row is 3; expected rows"),
+        ([{"decision_id": 1, "kind": "decision", "status": "open"}], "a row is .*; expected rows"),
     ],
 )
 def test_what_is_not_rows_gets_a_sentence(log, sentence):

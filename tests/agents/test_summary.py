@@ -121,6 +121,7 @@ def test_shares_are_of_the_decisions_that_were_audited_while_the_arm_was_there()
         assert arm.frequency == pytest.approx(np.mean([drawn == arm.arm for drawn, _ in there]))
         assert arm.logged == pytest.approx(np.mean([likely[arm.arm] for _, likely in there]))
     assert str(made).startswith("tsallis-shannon, round 61: 90 decisions, 0 open, 30 voided")
+    assert made.to_dict()["voided"] == 30
     assert not made.mismatch
 
 

@@ -9,6 +9,7 @@ from allworlds.reporting.heat_map import heat_colour, heat_figure, ratio_text
 
 def test_a_number_stands_on_its_colour_and_our_learner_is_in_bold():
     ratios = {"other": {"x": 1.0, "y": 30.0, "z": None}, "mine": {"x": 3.0, "y": 1.5, "z": 2.5}}
+    ratios["none"] = dict.fromkeys("xyz")  # its worst ratio is none, and not the best
     figure = heat_figure(ratios, {"path:3": {"x": "calm", "y": "wild"}, "star:3": {"z": "moody"}}, 1, "mine")
     ax = figure.axes[0]
 

@@ -74,7 +74,7 @@ def test_creation_answers_with_cover_and_certificate_and_is_idempotent(store: St
             "there is no deadline, so no decision expires; expected a deadline in seconds",
         ),
         ({"on_timeout": "void"}, "on_timeout is 'void', but there is no deadline"),
-        ({"horizon": 1000}, "horizon is 1000, but tsallis-shannon does not use it; expected a horizon with the"),
+        ({"horizon": 1000}, "horizon is 1000, but tsallis-shannon does not use it; expected none; leave it out, or"),
         ({"horizon": 1000, "constants": "sharp"}, "tsallis-shannon with sharp constants does not use it"),
         ({"horizon": 1000, "learner": "exp3"}, "horizon is 1000, but exp3 does not use it"),
         ({"minimum_share": {"a": 0.7, "b": 0.7}}, "sum to 1.4"),

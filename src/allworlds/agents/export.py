@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from allworlds.agents.log_files import COLUMNS, as_dictionaries, load_log
+from allworlds.agents.log_files import COLUMNS, as_dictionaries, table_of
 from allworlds.foundation.errors import InvalidParameter
 from allworlds.foundation.files import disk_errors, write_atomic
 
@@ -36,11 +36,10 @@ def export_log(log: Any, format: str, out: str | os.PathLike[str] | None = None)
     """
     if format not in FORMATS:
         raise InvalidParameter(f"format is {format!r}; expected one of {', '.join(FORMATS)}")
-    table = load_log(log) if isinstance(log, str | os.PathLike | list | tuple) else log
-    if not hasattr(table, "columns") or not {"action", "pscore", "loss", "n_actions"} <= set(table.columns):
-        raise InvalidParameter(
-            f"log is a {type(log).__name__}; expected a path or a table as load_log gives it, or rows"
-        )
+    table = table_of(log)
+    absent = [name for name in ("action", "pscore", "loss", "n_actions") if name not in table.columns]
+    if absent:
+        raise InvalidParameter(f"the log has no column {absent[0]!r}; expected a table as load_log gives it")
     path = None if out is None else _out(out, format)
     if format == "jsonl":
         made: Any = [json.dumps(row, allow_nan=False) for row in as_dictionaries(_plain_columns(table))]

@@ -298,7 +298,8 @@ def load_log(log: str | os.PathLike[str] | Iterable[Mapping[str, Any]]) -> Any:
     as JSON lines. Outcomes are joined to their decisions, those of a :class:`~allworlds.agents.Fleet` by segment.
 
     ``status`` is "observed", "void", or "open" where no outcome came. ``table.attrs["log"]`` says whose decisions they
-    are: learner, labels, range of values. A log that is being written may be read at any time.
+    are: learner, labels, range of values (a function is not told the range). A log that is being written may be read at
+    any time.
 
     Where arms came or went, ``action``, ``observed``, ``available`` and ``probabilities`` count all arms that there
     ever were, those of the first decision first. An arm that was not there was not available and has probability 0.
@@ -323,6 +324,22 @@ def load_log(log: str | os.PathLike[str] | Iterable[Mapping[str, Any]]) -> Any:
     if not isinstance(log, Iterable):
         raise InvalidParameter(f"log is a {type(log).__name__}; expected a path, or rows as a function is told them")
     return fold(*told_rows(log, COLUMNS, MORE))
+
+
+def table_of(log: Any) -> Any:
+    """A table as it is, and the table that :func:`load_log` gives of anything else."""
+    if not hasattr(log, "columns"):
+        if not isinstance(log, str | os.PathLike | Iterable):
+            raise InvalidParameter(
+                f"log is a {type(log).__name__}; expected a path or a table as load_log gives it, or rows"
+            )
+        return load_log(log)
+    if "kind" in log.columns and (log["kind"] == "outcome").any():
+        raise InvalidParameter(
+            "the log has outcomes in rows of their own, as a function is told them; expected one row for each "
+            "decision; allworlds.load_log(rows) joins them"
+        )
+    return log
 
 
 def read_rows(path: str | os.PathLike[str]) -> tuple[Any, list[dict[str, Any]]]:

@@ -13,7 +13,8 @@ from typing import Any
 from allworlds.foundation.checks import shorten
 from allworlds.foundation.errors import InvalidParameter
 
-NEEDED = ("decision_id", "kind", "status")
+NEEDED = ("decision_id", "kind", "status", "action", "arm", "n_actions", "observed")
+"""Columns without which rows cannot be joined."""
 Row = Mapping[str, Any]
 
 
@@ -55,19 +56,30 @@ def _arms(row: Row, known: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _inferred_arms(made: list[Row]) -> tuple[Any, ...]:
-    """All arms where decisions do not say them: those that were chosen by their labels, the others by number."""
+    """All arms where decisions do not say them: as other rows say, or by the labels of those that were chosen."""
     silent = [row for row in made if row.get("arms") is None]
     labels = {(row["action"], row["arm"]) for row in silent}
     sizes = {row["n_actions"] for row in silent}
-    if len(sizes) > 1 or len({action for action, _ in labels}) < len(labels):
+    told = {tuple(row["arms"]) for row in made if row.get("arms") is not None} if silent else set()
+    fitting = [arms for arms in told if _fits(arms, labels, sizes)]
+    if len(fitting) == 1:
+        return fitting[0]
+    names = dict(labels)
+    if told or len(sizes) > 1 or not len(names) == len(labels) == len(set(names.values())):
         raise InvalidParameter(
-            "the arms of these rows came or went, and no row says which there were, as with more than 256 arms; "
+            "the arms of these rows came or went, and not all rows say which there were, as with more than 256 arms; "
             "expected rows of one time, or a log in a file, which says it"
         )
-    names = dict(labels)
     if all(label == str(action) for action, label in labels):
         return tuple(range(max(sizes, default=0)))
-    return tuple(names.get(i, f"arm {i}") for i in range(max(sizes)))
+    other = "arm"
+    while any(label.startswith(f"{other} ") for label in names.values()):
+        other = f"other {other}"  # no name of an arm that was never chosen may be that of another arm
+    return tuple(names.get(i, f"{other} {i}") for i in range(max(sizes)))
+
+
+def _fits(arms: tuple[Any, ...], labels: set[tuple[int, str]], sizes: set[int]) -> bool:
+    return sizes == {len(arms)} and all(str(arms[action]) == label for action, label in labels)
 
 
 def _header(arms: tuple[Any, ...], made: list[Row]) -> dict[str, Any]:

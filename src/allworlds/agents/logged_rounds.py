@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.agents.log_files import load_log
+from allworlds.agents.log_files import table_of
 from allworlds.foundation.errors import InvalidParameter, counted
 
 Floats = NDArray[np.float64]
@@ -76,12 +75,8 @@ def logged_rounds(log: Any, *, missing: str = "drop") -> LoggedRounds:
     side observations, only the chosen arm was seen. ``missing`` says what is done about decisions without an outcome:
     "drop" leaves them out, "worst" keeps them, with any loss possible, so that the intervals hold whatever was lost.
     """
-    table = load_log(log) if isinstance(log, str | os.PathLike | list | tuple) else log
-    columns = getattr(table, "columns", None)
-    if columns is None:
-        raise InvalidParameter(
-            f"log is a {type(log).__name__}; expected a path or a table as load_log gives it, or rows"
-        )
+    table = table_of(log)
+    columns = table.columns
     if missing not in ("drop", "worst"):
         raise InvalidParameter(f'missing is {missing!r}; expected "drop" or "worst"')
     absent = [name for name in NEEDED if name not in columns]
@@ -91,11 +86,6 @@ def logged_rounds(log: Any, *, missing: str = "drop") -> LoggedRounds:
         raise InvalidParameter(f"the log has no column {absent[0]!r}; expected action, pscore and loss or reward")
     if len(table) == 0:
         raise InvalidParameter("the log has no decisions; expected at least one")
-    if "kind" in columns and (table["kind"] == "outcome").any():
-        raise InvalidParameter(
-            "the log has outcomes in rows of their own, as a function is told them; expected one row for each "
-            "decision; allworlds.load_log(rows) joins them"
-        )
     return _rounds(table, missing)
 
 

@@ -85,7 +85,11 @@ class AgentReport:
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data."""
-        return asdict(self) | {"arms": [asdict(arm) for arm in self.arms], "mismatch": self.mismatch}
+        return asdict(self) | {
+            "arms": [asdict(arm) for arm in self.arms],
+            "mismatch": self.mismatch,
+            "voided": self.voided,
+        }
 
     def to_json(self) -> str:
         """As one JSON object."""

@@ -65,7 +65,9 @@ def create(
     body: dict[str, Any] = {"learner": learner, "low": low, "high": high, "minimum_share": minimum_share}
     body |= {"deadline": deadline, "arms": arm, "reward": reward or None}
     if default is not None and deadline is None:
-        raise InvalidParameter(f"got --default {default:g} without --deadline; expected both: no decision expires else")
+        raise InvalidParameter(
+            f"got --default {default:g} without --deadline; expected both: without a deadline no decision expires"
+        )
     body["on_timeout"] = None if default is None else {"default": default}
     graphs = {"cliques": _lists(clique), "edges": _lists(edge), "family": family}
     given = {kind: value for kind, value in graphs.items() if value}

@@ -147,7 +147,7 @@ def heat_figure(
             _line(ax, ratios, worst, line, HEAD + place * line_height, ours)
         ax.text(NAMES - 0.08, height - 0.2, "ratio to the best", ha="right", va="center", fontsize=SMALL)
         for place, (ratio, text) in enumerate(LEGEND.items()):
-            _box(ax, NAMES + WIDE * place, height - 0.2 - HIGH / 2, text, heat_colour(ratio))
+            _box(ax, NAMES + WIDE * place, height - 0.2 - HIGH / 2, ratio, text)
     return figure
 
 
@@ -164,14 +164,14 @@ def _line(
     def column(left: float, title: str, values: Mapping[str, float | None]) -> None:
         ax.text(left + WIDE / 2, top - 0.05, title, rotation=90, ha="center", va="bottom", fontsize=SMALL)
         for place, value in enumerate(values.values()):
-            _box(ax, left, top + HIGH * place, ratio_text(value), "white" if value is None else heat_colour(value))
+            _box(ax, left, top + HIGH * place, value)
 
     column(NAMES, "worst", {})
     for place, name in enumerate(ratios):
         weight = "bold" if name == ours else "normal"
         middle = top + HIGH * (place + 0.5)
         ax.text(NAMES - 0.08, middle, name, ha="right", va="center", fontsize=SMALL, fontweight=weight)
-        _box(ax, NAMES, middle - HIGH / 2, ratio_text(worst[name]), heat_colour(worst[name] or 1.0))
+        _box(ax, NAMES, middle - HIGH / 2, worst[name])
     left = NAMES + WIDE + BETWEEN
     for group, columns in groups:
         ax.text(left, top - HEAD + 0.08, group.replace(":", "\n", 1), va="top", fontsize=SMALL, fontweight="bold")
@@ -185,9 +185,11 @@ def _span(group: str, columns: Collection[str]) -> float:
     return max(WIDE * len(columns), LETTER * max(map(len, group.split(":", 1))))
 
 
-def _box(ax: Axes, left: float, top: float, text: str, colour: str) -> None:
+def _box(ax: Axes, left: float, top: float, ratio: float | None, text: str = "") -> None:
+    """A ratio on its colour, or another text on it; a dash on white for none."""
     from matplotlib.patches import Rectangle
 
+    colour, text = "white" if ratio is None else heat_colour(ratio), text or ratio_text(ratio)
     ax.add_patch(Rectangle((left, top), WIDE, HIGH, facecolor=colour, edgecolor="white", linewidth=0.7))
     ax.text(left + WIDE / 2, top + HIGH / 2, text, ha="center", va="center_baseline", fontsize=SMALL)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -130,8 +131,8 @@ def _learner_from_body(body: Mapping[str, Any], graph: FeedbackGraph) -> Learner
     if horizon is not None and LEARNERS.find(spec).horizon == "ignored":
         named = spec if constants is None else f"tsallis-shannon with {constants} constants"
         raise InvalidParameter(
-            f"horizon is {shorten(horizon)}, but {named} does not use it; expected a horizon with the constants paper "
-            "alone; leave it out"
+            f"horizon is {shorten(horizon)}, but {named} does not use it; expected none; leave it out, or name a "
+            "learner that uses it, as tsallis-shannon does with the constants paper"
         )
     return make_learner(spec, where, horizon)
 
@@ -168,7 +169,7 @@ def _cover(graph: FeedbackGraph, cliques: list[list[str]]) -> CliqueCover:
 def _check_once(name: str, arms: list[str]) -> None:
     """Raise InvalidParameter if an arm is there twice."""
     if len(set(arms)) < len(arms):
-        twice = next(arm for arm in arms if arms.count(arm) > 1)
+        twice = Counter(arms).most_common(1)[0][0]
         raise InvalidParameter(f"{name} has {twice!r} twice; expected each arm once")
 
 
