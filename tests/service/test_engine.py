@@ -42,6 +42,16 @@ def test_creation_answers_with_cover_and_certificate_and_is_idempotent(store: St
     assert computed["cover"]["lower_bound"] == computed["n_cliques"] == 2
 
 
+def test_what_the_service_answers_without_a_deadline_makes_the_learner_again() -> None:
+    from allworlds.service.memory import MemoryJournal
+
+    with Engine(MemoryJournal()) as engine:
+        view, _ = ask(engine.create(PRICES))
+        assert (view["deadline"], view["on_timeout"]) == (None, "void")
+        other = PRICES | {"name": "again", "deadline": None, "on_timeout": "void"}
+        assert ask(engine.create(other))[0]["on_timeout"] == "void"
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -73,7 +83,6 @@ def test_creation_answers_with_cover_and_certificate_and_is_idempotent(store: St
             {"on_timeout": {"default": 1}},
             "there is no deadline, so no decision expires; expected a deadline in seconds",
         ),
-        ({"on_timeout": "void"}, "on_timeout is 'void', but there is no deadline"),
         ({"horizon": 1000}, "horizon is 1000, but tsallis-shannon does not use it; expected none; leave it out, or"),
         ({"horizon": 1000, "constants": "sharp"}, "tsallis-shannon with sharp constants does not use it"),
         ({"horizon": 1000, "learner": "exp3"}, "horizon is 1000, but exp3 does not use it"),

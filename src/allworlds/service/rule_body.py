@@ -59,7 +59,7 @@ def rule_from_body(body: Mapping[str, Any]) -> Rule:
     if deadline is not None:
         deadline = real("deadline", deadline, above=0)
     timeout, default = _or(body, "on_timeout", "void"), None
-    if deadline is None and body.get("on_timeout") is not None:
+    if deadline is None and timeout != "void":  # which is what the service itself answers without a deadline
         raise InvalidParameter(
             f"on_timeout is {shorten(timeout)}, but there is no deadline, so no decision expires; expected a deadline "
             "in seconds too; or leave on_timeout out"
