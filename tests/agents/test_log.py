@@ -70,6 +70,7 @@ def test_outcomes_that_come_late_are_joined_and_lost_ones_stay_open(tmp_path, su
     table = aw.load_log(path)
     assert table["status"].tolist() == ["open", "observed", "void"]
     assert table["loss"].tolist()[1] == 0.75
+    assert aw.evaluate(table).notes[0] == "a loss of 0 is a reward of 10, a loss of 1 one of 0"
     assert table["pscore"].tolist() == [first.probability, second.probability, third.probability]
 
 

@@ -222,3 +222,9 @@ def test_a_reward_out_of_its_range_is_refused_by_name():
         sentence = rf"the reward of arm .* is {value}; expected a number from 0 to 250; Agent\(..., low=..., high=...\)"
         losses = dict.fromkeys(decision.observes, value)
         refused(agent, InvalidLosses, sentence, lambda losses=losses: agent.observe(decision, losses))
+
+
+def test_a_missing_reward_is_called_a_reward():
+    agent = make(reward=True, low=0, high=250)
+    decision = agent.choose()
+    refused(agent, InvalidLosses, "the reward of arm .* is missing", lambda: agent.observe(decision, {}))

@@ -52,7 +52,7 @@ def test_a_decision_is_made_reported_and_shown(run, name):
 def test_without_json_it_says_what_to_do_and_what_to_report(run, name):
     first, second = run("choose", name, "--available", "c", "--id", "x").splitlines()
     assert first.startswith("c  (probability 1, id x)")
-    assert second == "report the loss of: c"
+    assert second == "report what was seen of: c"
     assert run("void", name, "x") == "x voided\n"
     assert run("void", name, "x", "--json") == [{"id": "x", "status": "voided"}]
 

@@ -14,7 +14,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from allworlds.analysis.comparison import Estimate
 from allworlds.cli import app
+from allworlds.cli.race import interval
 from allworlds.cli.terminal import plain_lines
 from allworlds.experiments import work
 from allworlds.graphs.by_name import GRAPHS
@@ -171,6 +173,11 @@ def test_the_table_marks_the_best_and_ends_with_the_headline(tmp_path):
     assert any(line.startswith("Worst ratio over worlds") for line in lines)
     assert "\x1b" not in result.output
     assert "4 runs of 300 rounds on bandit:3: 3 arms in 3 cliques, 0 edges" in result.stdout
+
+
+def test_a_regret_that_rounds_to_zero_has_no_minus():
+    assert interval(Estimate(0.1, -0.2, 0.5)) == "0 to 0"
+    assert interval(Estimate(-1.0, -1.6, -0.4)) == "-2 to 0"
 
 
 def test_stderr_says_how_the_graph_was_read_that_it_compiles_and_how_far_it_is(tmp_path):

@@ -167,3 +167,10 @@ def test_one_thread_and_three_give_the_same_checksum(tmp_path):
     file = write_file(tmp_path)
     checksums = {run_experiment(file, tmp_path / str(jobs), jobs=jobs).checksum for jobs in (1, 3)}
     assert len(checksums) == 1
+
+
+def test_who_waits_for_the_compiler_is_told_how_far_it_is(plan, monkeypatch):
+    monkeypatch.setattr(work, "SILENCE", -1.0)
+    told, cells = [], work.sample(plan.cells)
+    work.warm_up(plan.cells, plan.cache, told.append)
+    assert told == [f"compiling, {k} of {len(cells)} done; next {one.learner}" for k, one in enumerate(cells)]

@@ -276,7 +276,7 @@ def test_a_number_of_arms_may_be_of_numpy():
         ([(0, 1), (2,)], "regular shape"),
         ([(0.0, 1.0)], "edges is .*, of type float64; expected integers"),
         ([(False, True)], "of type bool"),
-        ([("a", "b")], "edges is .*; expected integers"),
+        ([("a", "b")], "edges is .*; expected integers; arms have the numbers from 0, and labels= names them"),
         (7, "edges is 7; expected integers"),
         ([(0, 2**70)], "edges is .*; expected integers"),
         (np.array([[0, 2**63]], dtype=np.uint64), r"edges contains .*; expected integers below 2\*\*63"),

@@ -63,6 +63,13 @@ def test_a_large_graph_is_drawn_as_clique_sizes():
     assert "too large to draw" in ax.get_xlabel()
 
 
+def test_the_picture_is_no_higher_than_its_islands_need():
+    figure = cover_picture(clique_cover(graphs.disjoint_cliques(2, 3)))
+    left, right, low, high = (float(end) for end in (*figure.axes[0].get_xlim(), *figure.axes[0].get_ylim()))
+    assert figure.get_figheight() == pytest.approx(8.0 * (high - low) / (right - left) + 0.6)
+    assert cover_picture(clique_cover(graphs.cycle(6))).get_figheight() == 8.0
+
+
 def test_the_same_cover_gives_the_same_picture_byte_for_byte(tmp_path):
     files = [save(cover_picture(COVERS["gadgets"]), tmp_path / f"{k}.svg") for k in range(2)]
     assert files[0].read_bytes() == files[1].read_bytes()

@@ -182,6 +182,13 @@ def test_wrong_requests_get_a_sentence(arguments, error, sentence):
         recommend(*arguments)
 
 
+def test_a_regret_below_zero_is_explained_only_where_there_is_one():
+    said = {spec: recommend(aw.make_graph(spec)).sentences[3] for spec in ("disjoint-cliques:2x3", "bandit:10")}
+    for sentence in said.values():
+        assert ("there was -" in sentence) == ("below 0 where it beat every single arm" in sentence)
+    assert "there was -" in said["disjoint-cliques:2x3"]
+
+
 def test_the_command_says_it_in_four_sentences_or_as_json(tmp_path):
     file = tmp_path / "graph.txt"
     file.write_text("0 1\n1 2\n2 3\n")

@@ -120,7 +120,7 @@ def _rounds(table: Any, missing: str) -> LoggedRounds:
         if wrong.any():
             raise InvalidParameter(f"a {name} in the log is {values[wrong][0]}; expected a number {words} 1")
     n_missing, n_void = int((~observed & ~void).sum()), int(void.sum())
-    notes = _notes(n_missing, n_void, int((~known & observed).sum()), missing)
+    notes = (*_range(table), *_notes(n_missing, n_void, int((~known & observed).sum()), missing))
     return LoggedRounds(places.size, n_arms, labels, seen, played, places, table, notes, n_missing, n_void, available)
 
 
@@ -176,6 +176,16 @@ def _arms(table: Any, action: Ints) -> tuple[int, tuple[str, ...]]:
     if labels is None or len(labels) != n_arms:
         labels = range(n_arms)
     return n_arms, tuple(str(label) for label in labels)
+
+
+def _range(table: Any) -> tuple[str, ...]:
+    """What a loss of 0 and of 1 is, where the log says that rewards or another range were reported."""
+    header = getattr(table, "attrs", {}).get("log") or {}
+    low, high, reward = header.get("low", 0.0), header.get("high", 1.0), header.get("reward", False)
+    if (low, high, reward) == (0.0, 1.0, False):
+        return ()
+    best, worst = (high, low) if reward else (low, high)
+    return (f"a loss of 0 is a {'reward' if reward else 'reported loss'} of {best:g}, a loss of 1 one of {worst:g}",)
 
 
 def _notes(missing: int, void: int, unknown: int, how: str) -> tuple[str, ...]:

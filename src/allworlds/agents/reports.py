@@ -60,6 +60,11 @@ class ValueRange:
         for name, clean in (("reward", flag("reward", self.reward)), ("low", low), ("high", high)):
             object.__setattr__(self, name, clean)
 
+    @property
+    def what(self) -> str:
+        """What a reported value is."""
+        return "reward" if self.reward else "loss"
+
     def as_losses(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Values in range as losses in [0, 1]."""
         if self.low == 0.0 and self.high == 1.0 and not self.reward:
@@ -69,9 +74,8 @@ class ValueRange:
 
     def complain(self, arm: Any, value: float, owner: str = "Agent") -> InvalidLosses:
         """The error for a value out of range; ``owner`` is the class whose options set the range."""
-        what = "reward" if self.reward else "loss"
         return InvalidLosses(
-            f"the {what} of arm {arm!r} is {value}; expected a number from {self.low:g} to {self.high:g}; "
+            f"the {self.what} of arm {arm!r} is {value}; expected a number from {self.low:g} to {self.high:g}; "
             f"{owner}(..., low=..., high=...) sets the range"
         )
 
@@ -95,7 +99,8 @@ def reported_values(
             missing = [arm for arm in missing if arm not in asleep]
         if missing:
             raise InvalidLosses(
-                f"the loss of arm {missing[0]!r} is missing; decision {decision.id} needs those of {few(observes)}"
+                f"the {allowed.what} of arm {missing[0]!r} is missing; decision {decision.id} needs those of "
+                f"{few(observes)}"
             )
         if len(losses) > len(observes) and graph is None:
             raise InvalidLosses(
@@ -133,7 +138,7 @@ def _check_others(decision: Decision, losses: Mapping[Any, float], graph: Feedba
             )
         number = as_numbers([value])
         if number.shape != (1,):
-            raise InvalidLosses(f"the loss of arm {arm!r} is {value!r}; expected one number")
+            raise InvalidLosses(f"the {allowed.what} of arm {arm!r} is {value!r}; expected one number")
         if not allowed.low <= number[0] <= allowed.high:
             raise allowed.complain(arm, number[0])
 

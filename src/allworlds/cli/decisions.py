@@ -132,13 +132,15 @@ def choose(
             print_json(_as_data(decision))
         else:
             typer.echo(f"{decision.arm}  (probability {decision.probability:.4g}, id {decision.id})")
-            typer.echo(f"report the loss of: {', '.join(decision.observes)}")
+            typer.echo(f"report what was seen of: {', '.join(decision.observes)}")
 
 
 def observe(
     name: Name,
     id: Id,
-    losses: Annotated[list[str], typer.Argument(help="The loss of each arm, as arm=loss.", show_default=False)],
+    losses: Annotated[
+        list[str], typer.Argument(help="The loss, or reward, of each arm, as arm=loss.", show_default=False)
+    ],
     server: Server = None,
     retry_for: RetryFor = 5.0,
     as_json: AsJson = False,

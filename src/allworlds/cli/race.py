@@ -123,10 +123,10 @@ def world_table(summary: RaceSummary, world: str) -> Table:
     """The learners in one world, the least regret first; a star marks the best, so that no colour is needed."""
     rows = summary.standings_in(world)
     columns: dict[str, Callable[[Standing], str]] = {
-        "regret": lambda row: f"{row.regret.mean:,.0f}",
+        "regret": lambda row: f"{row.regret.mean:z,.0f}",
         "95 % interval": lambda row: interval(row.regret),
-        "worst": lambda row: f"{row.worst:,.0f}",
-        "clean": lambda row: f"{row.clean_regret.mean:,.0f}",
+        "worst": lambda row: f"{row.worst:z,.0f}",
+        "clean": lambda row: f"{row.clean_regret.mean:z,.0f}",
         "ratio": lambda row: ratio(row.ratio),
         "rounds/s": lambda row: f"{row.rounds_per_second / 1000:,.0f}k",
     }
@@ -161,7 +161,7 @@ def _shown(summary: RaceSummary, learner: str) -> str:
 
 def interval(estimate: Estimate) -> str:
     """Both ends, or a dash for a single run."""
-    return "-" if estimate.low is None else f"{estimate.low:,.0f} to {estimate.high:,.0f}"
+    return "-" if estimate.low is None else f"{estimate.low:z,.0f} to {estimate.high:z,.0f}"
 
 
 def ratio(value: float | None) -> str:

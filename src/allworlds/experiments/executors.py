@@ -94,7 +94,7 @@ class Threads:
 
     def warm_up(self, cells: Sequence[Cell], on_notice: OnNotice) -> None:
         """Compile, one learner after the other: compiling in several threads at once would only wait."""
-        warm_up(cells, self._cache)
+        warm_up(cells, self._cache, on_notice)
 
     def submit(self, bundle: Bundle) -> None:
         """Put it in the queue."""

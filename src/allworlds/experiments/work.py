@@ -8,8 +8,9 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
+import time
 import traceback
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -27,6 +28,8 @@ from allworlds.simulation import play
 Floats = NDArray[np.float64]
 LINES = 6
 """Lines of a traceback that are stored with a failure."""
+SILENCE = 20.0
+"""Seconds of compiling without a word."""
 
 
 class CellRows(NamedTuple):
@@ -90,9 +93,13 @@ def _check_same(cell: Cell, cache: SpecCache) -> None:
             raise InvalidParameter(f"'{spec}' is not what it was when the experiment began; put the old file back")
 
 
-def warm_up(cells: Iterable[Cell], cache: SpecCache) -> None:
+def warm_up(cells: Iterable[Cell], cache: SpecCache, on_notice: Callable[[str], None] = lambda sentence: None) -> None:
     """Compile what these cells need, one learner after the other; errors are left to the cells."""
-    for cell in sample(cells):
+    todo, said = sample(cells), time.monotonic()
+    for number, cell in enumerate(todo):
+        if time.monotonic() - said > SILENCE:
+            on_notice(f"compiling, {number} of {len(todo)} done; next {cell.learner}")
+            said = time.monotonic()
         with contextlib.suppress(Exception):
             world = cache.world(cell.graph, cell.world)
             play(cache.learner(cell.graph, cell.learner, cell.horizon), world, min(2, cell.horizon), 0)

@@ -82,7 +82,10 @@ class FeedbackGraph:
         self_loops: SelfLoops = True,
     ) -> None:
         n_arms = whole("n_arms", n_arms, error=InvalidGraph)
-        pairs = integers("edges", edges, InvalidGraph)
+        try:
+            pairs = integers("edges", edges, InvalidGraph)
+        except InvalidGraph as error:
+            raise InvalidGraph(f"{error}; arms have the numbers from 0, and labels= names them") from None
         if pairs.size == 0:
             pairs = pairs.reshape(0, 2)
         if pairs.ndim != 2 or pairs.shape[1] != 2:

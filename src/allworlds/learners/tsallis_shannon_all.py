@@ -284,7 +284,7 @@ RECIPES = (
     LearnerRecipe(
         "tsallis-shannon-all",
         TsallisShannonAll,
-        "none claimed; a heuristic: tsallis-shannon that uses every loss seen",
+        "none claimed; a heuristic, tsallis-shannon with every loss that is seen",
         "tsallis-shannon-all",
         kind=TsallisShannonAll,
         world="any",

@@ -37,7 +37,11 @@ def cover_picture(cover: CliqueCover) -> Figure:
     with house_style():
         height, draw = (8.0, draw_islands) if drawable(cover) else (4.5, draw_sizes)
         figure = blank(8.0, height)
-        draw(figure.subplots(), cover).set_title(_title(cover))
+        ax = draw(figure.subplots(), cover)
+        ax.set_title(_title(cover))
+        if drawable(cover):  # flat islands need no square
+            width, depth = (float(np.ptp(limits)) for limits in (ax.get_xlim(), ax.get_ylim()))
+            figure.set_figheight(float(np.clip(8.0 * depth / width + 0.6, 2.5, 8.0)))
     return figure
 
 

@@ -144,11 +144,13 @@ class Recommendation:
         horizons = sorted({row.horizon for row in self.measured})
         share = max(row.above for row in self.measured)
         between = f"{min(ratios):.2f} to {max(ratios):.2f} times that of the best" if ratios else "no ratios"
+        below = "below 0 where it beat every single arm; " if round(lowest) < 0 else ""
         speed = median(row.microseconds for row in self.measured)  # other work makes some of them many times as long
+        rounds = " or ".join(f"{t:,}" for t in horizons)
         return (
-            f"Its regret there was {lowest:,.0f} to {highest:,.0f} in {' or '.join(f'{t:,}' for t in horizons)} rounds "
-            f"({between}; {_runs(share)}), a round took about {speed:.1f} microseconds, and its bound is: {self.bound}"
-            f"{self._proved()}{self._safer()}."
+            f"Its regret there was {lowest:z,.0f} to {highest:z,.0f} in {rounds} rounds "
+            f"({below}{between}; {_runs(share)}), a round took about {speed:.1f} microseconds, "
+            f"and its bound is: {self.bound}{self._proved()}{self._safer()}."
         )
 
     def _proved(self) -> str:
@@ -162,10 +164,10 @@ class Recommendation:
 
 
 def _runs(share: float) -> str:
-    """How many runs lost more than 0.1 T in the world where most did."""
+    """How many runs had a regret above 0.1 T in the world where most had."""
     if share == 0.0:
-        return "no run lost more than a tenth of the rounds"
-    return f"in the worst world {share:.0%} of its runs lost more than a tenth of the rounds"
+        return "no run had a regret above a tenth of the rounds"
+    return f"in the worst world {100 * share:.0f} % of its runs had a regret above a tenth of the rounds"
 
 
 def recommend(
