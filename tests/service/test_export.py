@@ -154,7 +154,7 @@ def test_an_arm_that_was_left_out_because_it_was_not_available_has_no_loss(serve
     assert table["loss"].tolist() == [0.25, 0.25]
 
 
-def test_only_so_many_journals_are_read_at_once(served):
+def test_only_so_many_journals_are_read_at_once(served, prices):
     app = served.app
     held = [app._begin_download() for _ in range(app.limits.downloads)]
     try:

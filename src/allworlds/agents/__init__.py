@@ -5,7 +5,7 @@ from allworlds.agents.evaluation import Evaluation, PolicyValue, evaluate
 from allworlds.agents.export import export_log
 from allworlds.agents.fleet import Fleet
 from allworlds.agents.log import DecisionLog
-from allworlds.agents.log_files import load_log
+from allworlds.agents.log_reading import load_log
 from allworlds.agents.reports import Decision
 from allworlds.agents.summary import AgentReport
 

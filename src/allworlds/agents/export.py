@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from allworlds.agents.log_files import COLUMNS, as_dictionaries, table_of
+from allworlds.agents.log_files import COLUMNS, as_dictionaries
+from allworlds.agents.log_reading import table_of
 from allworlds.foundation.errors import InvalidParameter
 from allworlds.foundation.files import disk_errors, write_atomic
 

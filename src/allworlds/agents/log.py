@@ -8,8 +8,8 @@ was written can be read after a kill or a power cut; see :mod:`allworlds.agents.
 lost: at most the events of the last few seconds.
 
 A decision whose outcome comes before its block is written is one row. Otherwise there are two, of the same
-``decision_id``, and :func:`~allworlds.agents.log_files.load_log` joins them. When arms come or go, what follows gets a
-header of its own. An outcome whose decision is older than that names its arm by its label alone.
+``decision_id``, and :func:`~allworlds.agents.log_reading.load_log` joins them. When arms come or go, what follows gets
+a header of its own. An outcome whose decision is older than that names its arm by its label alone.
 
 A log never stands in the way of the agent. If it cannot be written, a warning says so, the rows are kept, and the next
 writing tries again.

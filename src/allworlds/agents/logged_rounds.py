@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from allworlds.agents.log_files import table_of
+from allworlds.agents.log_reading import table_of
 from allworlds.foundation.errors import InvalidParameter, counted
 
 Floats = NDArray[np.float64]

@@ -279,7 +279,7 @@ class Engine:
                 self.ready.set()
 
     def _run(self, calls: list[Call]) -> None:
-        """Run calls as one batch and hand out what came of them."""
+        """Run calls as one batch and hand out their results."""
         expire = [call for call in calls if call.verb == "expire"]
         if 0 < len(expire) < len(calls):
             self._run([call for call in calls if call.verb != "expire"])

@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 from allworlds import __version__
 from allworlds.agents.evaluation import evaluate, parse_policy
 from allworlds.agents.export import export_log
-from allworlds.agents.log_files import COLUMNS, HEADER, MORE, load_log
+from allworlds.agents.log_files import COLUMNS, HEADER, MORE
+from allworlds.agents.log_reading import load_log
 from allworlds.agents.log_rows import OBSERVED, OPEN, STATUSES, VOID, VisibilityTable
 from allworlds.foundation.errors import InvalidParameter, import_extra
 from allworlds.service.journal import VOIDED, DecisionRow, EventRow, ServiceError

@@ -10,7 +10,7 @@ import numpy as np
 
 from allworlds.agents import Agent, AgentReport
 from allworlds.agents.evaluation import Evaluation, Policy, evaluate, parse_policy
-from allworlds.agents.log_files import load_log
+from allworlds.agents.log_reading import load_log
 from allworlds.agents.replay import OnProgress
 from allworlds.foundation.errors import InvalidParameter
 from allworlds.foundation.files import open_folder
