@@ -17,6 +17,7 @@ from allworlds.learners.exp3_g_plus_plus import Exp3GPlusPlus as Exp3GPlusPlus
 from allworlds.learners.exp3_ix import Exp3IX as Exp3IX
 from allworlds.learners.exp3_plus_plus import Exp3PlusPlus as Exp3PlusPlus
 from allworlds.learners.exp3_wix import Exp3WIX as Exp3WIX
+from allworlds.learners.guarded import Guarded as Guarded
 from allworlds.learners.hedge import Hedge as Hedge
 from allworlds.learners.hybrid import Hybrid as Hybrid
 from allworlds.learners.imed_n import IMEDN as IMEDN
