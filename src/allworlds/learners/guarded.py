@@ -120,7 +120,7 @@ class Guarded(CliqueLearner[State, Ticket]):
     """The baseline is this share of the mean of the losses incurred lately; below 1, an unseen clique comes back."""
     room_limit: float = 0.15
     """No clique has more room than this share of the rounds so far, but for a root."""
-    alarm: float | None = 16.0
+    alarm: float | None = 14.0
     """Where the cumulative sum ends; None without an alarm."""
 
     def __init__(
