@@ -3,10 +3,10 @@
 Theorems 1 and 2 are those of [EK21]. Theorem B (``sharp_...``) is from ``docs/sharp_constants.md``, where ``d_k`` is a
 clique's size and ``alpha_k = sharp_alpha(d_k)``. Theorem C (``practical_...``) is from ``docs/default_proof.md``; it
 takes two or more cliques and optionally constants other than ``Constants.practical``, and raises ``InvalidConstants``
-where :func:`~allworlds.theory.practical.covers` says no. Theorem D (``guarded_...``) is from ``docs/guarded_proof.md``; it
-takes the two numbers of ``learners.Guarded`` that the bound depends on. Expectations are passed as arrays; nothing is
-simulated. Regret is against a fixed arm ``i*``. The general and adversarial bounds of Theorems B to D hold for every fixed arm;
-the corrupted ones need ``i*`` to be the unique best arm of the clean means.
+where :func:`~allworlds.theory.practical.covers` says no. Theorem D (``guarded_...``) is from
+``docs/guarded_proof.md``; it takes the two numbers of ``learners.Guarded`` that the bound depends on. Expectations are
+passed as arrays; nothing is simulated. Regret is against a fixed arm ``i*``. The general and adversarial bounds of
+Theorems B to D hold for every fixed arm; the corrupted ones need ``i*`` to be the unique best arm of the clean means.
 """
 
 from __future__ import annotations
@@ -316,9 +316,9 @@ def guarded_general_bound(
 ) -> Bound:
     """The general bound, from the expected play of each clique before and after the handover.
 
-    ``before`` (K,) is ``E sum_e sqrt(M_ke)`` over the epochs, and ``after`` (K,) is ``E sum_s sqrt(q_k / (s + h))`` over
-    the rounds from the handover on (:func:`allworlds.theory.guarded.roots_after`). In the best clique both count what
-    is played beside ``i*``.
+    ``before`` (K,) is ``E sum_e sqrt(M_ke)`` over the epochs, and ``after`` (K,) is ``E sum_s sqrt(q_k / (s + h))``
+    over the rounds from the handover on (:func:`allworlds.theory.guarded.roots_after`). In the best clique both count
+    what is played beside ``i*``.
 
     >>> bound = guarded_general_bound([1, 1], [0.0, 5.0], [0.0, 0.0], best_clique=0, horizon=100)
     >>> bound.terms["before"]
@@ -328,10 +328,11 @@ def guarded_general_bound(
     """
     own, rounds = guarded_numbers(sizes, start, allowance), whole("horizon", horizon)
     best = index("best_clique", best_clique, len(own.sizes))
-    roots, roots_after = (checked_roots(name, of, own.sizes.size) for name, of in (("before", before), ("after", after)))
+    roots_before = checked_roots("before", before, len(own.sizes))
+    roots_after = checked_roots("after", after, len(own.sizes))
     terms = {
         "constant": own.constant(best, rounds),
-        "before": own.allowance * float(roots.sum()),
+        "before": own.allowance * float(roots_before.sum()),
         "after": float(own.weights(best) @ roots_after),
     }
     return _bound(sum(terms.values()), rounds, terms, largest_gap)

@@ -1,8 +1,9 @@
 """The regret proof for the guarded learner, one function a step of ``docs/guarded_proof.md`` (Theorem D).
 
-An :class:`Account` is what happened before the handover. From the choices, losses, probabilities and baselines it works
-out again what the learner keeps: estimates, allowances and rooms. A step evaluates both sides of an inequality at each
-round of it and returns the pair that uses the largest share of its bound. How the probabilities came about plays no role.
+An :class:`Account` is what happened before the handover. From the choices, losses, probabilities and baselines it
+works out again what the learner keeps: estimates, allowances and rooms. A step evaluates both sides of an inequality at
+each round of it and returns the pair that uses the largest share of its bound. How the probabilities came about plays
+no role.
 """
 
 from __future__ import annotations
@@ -211,7 +212,7 @@ def epochs_in_roots(horizon: int) -> Check:
 
 
 def constant_grows(numbers: Numbers, best_clique: int) -> Check:
-    """Step 3: what keeps ``A`` of Theorem C from falling in T: ``alpha* / (2 eta0 sigma* sqrt(1+h)) <= beta_max (K-1)``."""
+    """Step 3: why ``A`` of Theorem C never falls in T: ``alpha* / (2 eta0 sigma* sqrt(1+h)) <= beta_max (K-1)``."""
     c = numbers.constants
     left = c.alpha[best_clique] / (2.0 * c.eta0 * float(c.rate_factors[best_clique]) * math.sqrt(1.0 + c.head_start))
     right = numbers.highest_barrier * (len(numbers.sizes) - 1)
@@ -229,7 +230,7 @@ def allowed_to_the_best(account: Account, best_arm: int) -> Check:
 
 
 def youngs_line(account: Account, best_arm: int, gap: float, z: float) -> Check:
-    """Step 4: ``(1+z) c sum sqrt(M) - z gap sum M <= (1+z)^2 c^2 E / (4 z gap)``, for the clique with the largest share."""
+    """Step 4: ``(1+z) c sum sqrt(M) - z gap sum M <= (1+z)^2 c^2 E / (4 z gap)``, for the clique that uses most."""
     plays = account.plays(best_arm)
     lefts = (1.0 + z) * account.allowance * np.sqrt(plays).sum(axis=0) - z * gap * plays.sum(axis=0)
     right = (1.0 + z) ** 2 * account.allowance**2 * n_epochs(len(account.arms)) / (4.0 * z * gap)

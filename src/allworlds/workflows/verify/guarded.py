@@ -1,15 +1,15 @@
 """Theorem D, ``docs/guarded_proof.md``: its steps on recorded runs of the guarded learner, and what it promises.
 
-A record holds every draw as it was. Its account is worked out again by :mod:`allworlds.theory.guarded`. Statements about
-expectations are checked by enumerating all draws of a few rounds, those after the handover too.
+A record holds every draw as it was. Its account is worked out again by :mod:`allworlds.theory.guarded`, for every
+statement anew. Those about expectations are checked by enumerating all draws of a few rounds, also after the handover.
 """
 
 from __future__ import annotations
 
 import copy
+import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -38,7 +38,6 @@ from allworlds.workflows.verify.instances import (
 Array = NDArray[np.float64]
 
 SHORT_HORIZON = 120
-SMALL_START = 2.0  # so little that many of the short runs end with a handover
 FEW_ROUNDS = 4
 GAP = 0.25
 
@@ -65,13 +64,12 @@ class GuardedRun:
         """``tau``, or ``T`` if it did not come."""
         return len(self.baselines)
 
-    @cached_property
+    @property
     def account(self) -> Account:
         """The record of the rounds before the handover."""
         before, owner = slice(0, self.handover), np.asarray(self.cover.owner)
         q = masses(self.cover, self.distributions[before])
         return Account(owner, self.arms[before], self.losses.played[before], q, self.baselines, **self.settings)
-
 
     def roots(self, head_start: float) -> tuple[Array, Array]:
         """(K,) each: the roots of the plays before the handover, and those of the masses after it."""
@@ -146,14 +144,14 @@ def enumerate_draws(learner: Guarded, losses: Array) -> Ways:
 
 
 def _short(instances: Instances) -> list[GuardedRun]:
-    """Short runs with much and with little allowed, and with a low limit on the room."""
+    """Short runs as shipped, with so little allowed that most are handed over, and with a low limit on the room."""
     return instances.once("guarded short", lambda: _play_short(instances))
 
 
 def _play_short(instances: Instances) -> list[GuardedRun]:
     rng, runs = instances.rng(25), []
     cover = cover_of([1, 2, 4])
-    few = {"start": 20.0}, {"start": SMALL_START, "allowance": 0.5}, {"start": SMALL_START, "room_limit": 0.02}
+    few: tuple[dict[str, float], ...] = {}, {"start": 1.0, "allowance": 0.3}, {"start": 30.0, "room_limit": 0.01}
     for settings in few * (3 if instances.full else 1):
         for world in WORLDS:
             learner = Guarded(cover, **settings)
@@ -224,28 +222,31 @@ def _constant(instances: Instances) -> Iterator[Check]:
 
 def _best_arm(instances: Instances) -> Iterator[Check]:
     for run in _short(instances):
+        account = run.account
         for arm in range(run.cover.n_arms):
-            yield guarded.allowed_to_the_best(run.account, arm)
+            yield guarded.allowed_to_the_best(account, arm)
 
 
 def _young(instances: Instances) -> Iterator[Check]:
     """For several gaps and z, among them those near the best one for a short run, where the line is tightest."""
     for run in _short(instances):
+        account = run.account
         for gap in (0.1, 0.4, 1.0):
             for z in (0.02, 0.1, 0.5, 2.0):
-                yield guarded.youngs_line(run.account, run.losses.best_arm, gap, z)
+                yield guarded.youngs_line(account, run.losses.best_arm, gap, z)
 
 
 def _unseen(instances: Instances) -> Iterator[Check]:
     """Every stretch of two rounds or more in which a clique is not drawn."""
     for run in _short(instances):
-        drawn, share = run.account.drawn, Guarded.share
+        account, share = run.account, Guarded.share
+        drawn = account.drawn
         for k in range(run.cover.n_cliques):
             ends = np.concatenate([[0], np.flatnonzero(drawn == k) + 1, [len(drawn) + 1]]).tolist()
-            for last_draw, next_draw in zip(ends[:-1], ends[1:], strict=True):
+            for last_draw, next_draw in itertools.pairwise(ends):
                 first, last = last_draw + 1, next_draw - 1
                 if last > first:
-                    yield guarded.unseen(run.account, k, first, last, share, float(run.recent[first - 1]))
+                    yield guarded.unseen(account, k, first, last, share, float(run.recent[first - 1]))
 
 
 STEPS = (
