@@ -69,7 +69,7 @@ class Account:
     @property
     def n_cliques(self) -> int:
         """``K``."""
-        return self.mass.shape[1]
+        return int(self.mass.shape[1])
 
     @property
     def drawn(self) -> NDArray[np.intp]:
@@ -219,14 +219,14 @@ def constant_grows(numbers: Numbers, best_clique: int) -> Check:
     return Check("alpha*/(2 eta0 sigma* sqrt(1+h)) <= beta_max (K-1)", "guarded-3-constant", left, right)
 
 
-# --- step 4: what is allowed, by gaps ------------------------------------------------------------------
-
-
 def allowed_to_the_best(account: Account, best_arm: int) -> Check:
-    """Step 4: the roots allowed to the best clique are at most those of the plays that cost, by clique and epoch."""
+    """Step 3: the roots allowed to the best clique are at most those of the plays that cost, by clique and epoch."""
     left = float(account.replayed.roots[-1, account.owner[best_arm]])
     right = float(np.sqrt(account.plays(best_arm)).sum())
-    return Check("roots of k* <= sum of sqrt(M)", "guarded-4-plays", left, right)
+    return Check("roots of k* <= sum of sqrt(M)", "guarded-3-plays", left, right)
+
+
+# --- step 4: stochastic losses --------------------------------------------------------------------------
 
 
 def youngs_line(account: Account, best_arm: int, gap: float, z: float) -> Check:

@@ -258,7 +258,7 @@ STEPS = (
     _on_accounts("Guarded 3: the allowance, in epochs", "guarded-3-epochs", guarded.allowed_in_epochs),
     Statement("Guarded 3: epochs in roots of the horizon", "guarded-3-roots", _epochs),
     Statement("Guarded 3: the constant of Theorem C never falls", "guarded-3-constant", _constant),
-    Statement("Guarded 4: the allowance of the best clique", "guarded-4-plays", _best_arm),
+    Statement("Guarded 3: the allowance of the best clique", "guarded-3-plays", _best_arm),
     Statement("Guarded 4: Young's line", "guarded-4-young", _young),
     Statement("Guarded: the bound along a run", "guarded-run", _along_a_run),
     Statement("Guarded: a clique that is not drawn", "guarded-unseen", _unseen),
