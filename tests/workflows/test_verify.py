@@ -4,6 +4,7 @@ import dataclasses
 import inspect
 import math
 import re
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from allworlds.covers import clique_cover
 from allworlds.foundation.errors import InvalidParameter
 from allworlds.ftrl import Constants, sharp_alpha, solve_ftrl
 from allworlds.graphs import disjoint_cliques
-from allworlds.theory import Check, lemma_7, practical, round_state, sharp_hessian
+from allworlds.theory import Check, guarded, lemma_7, practical, round_state, sharp_hessian
 from allworlds.workflows.verify import GROUPS, Verdict, judge, verify
 from allworlds.workflows.verify.instances import (
     WORLDS,
@@ -45,6 +46,7 @@ def test_the_printed_theorems_are_marked_vacuous_and_a_sharp_one_is_not(verdicts
     assert by_label["thm:graph-regret-bound/adversarial"].vacuous
     assert not by_label["theorem-b-ii/adversarial"].vacuous
     assert not by_label["theorem-c-ii/played/constrained adversary"].vacuous
+    assert not by_label["theorem-d-ii/played/constrained adversary"].vacuous
 
 
 def test_statements_have_different_labels_and_every_lemma_of_the_paper_is_among_them() -> None:
@@ -70,17 +72,19 @@ def test_statements_have_different_labels_and_every_lemma_of_the_paper_is_among_
         "sharp-7-young",
         "default-decomposition",
         "theorem-c-i/stochastic",
+        "theorem-d-i/stochastic",
     ):
         assert label in labels
 
 
-def test_every_step_of_theorem_c_is_a_line() -> None:
+@pytest.mark.parametrize(("room", "start", "count"), [(practical, "default-", 25), (guarded, "guarded-", 12)])
+def test_every_step_of_theorems_c_and_d_is_a_line(room: ModuleType, start: str, count: int) -> None:
     """A step is a function of the room that returns a check; each makes checks with a label of its own."""
-    steps = [step for step in vars(practical).values() if getattr(step, "__annotations__", {}).get("return") == "Check"]
-    own = {label for step in steps for label in re.findall(r'"(default-[^"]+)"', inspect.getsource(step))}
+    steps = [step for step in vars(room).values() if getattr(step, "__annotations__", {}).get("return") == "Check"]
+    own = {label for step in steps for label in re.findall(rf'"({start}[^"]+)"', inspect.getsource(step))}
     labels = {statement.label for members in GROUPS.values() for statement in members}
-    assert len(own) == 25
-    assert own == {label for label in labels if label.startswith("default-")}
+    assert len(own) == count
+    assert own == {label for label in labels if label.startswith(start)}
 
 
 def test_the_same_seed_gives_the_same_verdicts_and_another_seed_other_instances(verdicts: list[Verdict]) -> None:

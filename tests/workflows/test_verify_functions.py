@@ -51,6 +51,9 @@ UNNOTICED = {
     "rounds.PracticalRound.effective_round": "both sides use it, and the statements hold for any number of rounds",
     **dict.fromkeys(
         (
+            "guarded.n_epochs",
+            "guarded.Account.n_cliques",
+            "guarded.Account.plays",
             "practical_coefficients.covers",
             "practical_coefficients.numbers_of",
             "rounds.round_state",

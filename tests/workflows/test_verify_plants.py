@@ -31,6 +31,9 @@ BOUNDS = {
     "theorem-c-i/": "practical_general_bound",
     "theorem-c-ii/": "practical_adversarial_bound",
     "theorem-c-iii/": "practical_corrupted_bound",
+    "theorem-d-i/": "guarded_general_bound",
+    "theorem-d-ii/": "guarded_adversarial_bound",
+    "theorem-d-iii/": "guarded_corrupted_bound",
 }
 LABELS = {"theorem-a-if": "theorem-a"}
 SIDES: dict[str, Callable[[float, float], tuple[float, float]]] = {

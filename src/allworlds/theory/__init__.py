@@ -1,8 +1,8 @@
 """What a run may cost: the lemmas and theorems of the paper and of our own proofs, as functions of arrays.
 
 Every lemma is one function that returns a :class:`Check` with its two sides; every theorem is one function
-that returns a :class:`Bound`. ``docs/paper_map.md`` lists them, ``docs/sharp_constants.md`` and
-``docs/default_proof.md`` have the proofs.
+that returns a :class:`Bound`. ``docs/paper_map.md`` lists them, ``docs/sharp_constants.md``,
+``docs/default_proof.md`` and ``docs/guarded_proof.md`` have the proofs.
 """
 
 from __future__ import annotations
@@ -10,6 +10,9 @@ from __future__ import annotations
 from allworlds.theory.bounds import (
     Bound,
     clique_penalty,
+    guarded_adversarial_bound,
+    guarded_corrupted_bound,
+    guarded_general_bound,
     practical_adversarial_bound,
     practical_corrupted_bound,
     practical_general_bound,
@@ -76,6 +79,9 @@ __all__ = [
     "finite_time_lower_bound",
     "general_penalty_bound",
     "general_stability_bound",
+    "guarded_adversarial_bound",
+    "guarded_corrupted_bound",
+    "guarded_general_bound",
     "half_steps",
     "half_steps_and_regret",
     "lemma_1",

@@ -3,9 +3,10 @@
 Theorems 1 and 2 are those of [EK21]. Theorem B (``sharp_...``) is from ``docs/sharp_constants.md``, where ``d_k`` is a
 clique's size and ``alpha_k = sharp_alpha(d_k)``. Theorem C (``practical_...``) is from ``docs/default_proof.md``; it
 takes two or more cliques and optionally constants other than ``Constants.practical``, and raises ``InvalidConstants``
-where :func:`~allworlds.theory.practical.covers` says no. Expectations are passed as arrays; nothing is simulated.
-Regret is against a fixed arm ``i*``. The general and adversarial bounds of Theorems B and C hold for every fixed arm;
-the corrupted ones need ``i*`` to be the unique best arm of the clean means.
+where :func:`~allworlds.theory.practical.covers` says no. Theorem D (``guarded_...``) is from
+``docs/guarded_proof.md``; it takes the two numbers of ``learners.Guarded`` that the bound depends on. Expectations are
+passed as arrays; nothing is simulated. Regret is against a fixed arm ``i*``. The general and adversarial bounds of
+Theorems B to D hold for every fixed arm; the corrupted ones need ``i*`` to be the unique best arm of the clean means.
 """
 
 from __future__ import annotations
@@ -27,6 +28,16 @@ from allworlds.theory.arguments import (
     checked_masses,
     checked_play,
     checked_sizes,
+)
+from allworlds.theory.guarded import (
+    ALLOWANCE,
+    START,
+    GuardedNumbers,
+    allowed_at_once,
+    checked_allowance,
+    checked_roots,
+    guarded_numbers,
+    summed_epochs,
 )
 from allworlds.theory.practical_coefficients import KAPPA, Numbers, numbers_of
 from allworlds.theory.sharp import SharpNumbers
@@ -267,6 +278,91 @@ def practical_corrupted_bound(
     return _corrupted(numbers, clique_gaps, best_clique, horizon, corruption, largest_gap)
 
 
+def guarded_adversarial_bound(
+    sizes: ArrayLike, horizon: int, *, start: float = START, allowance: float = ALLOWANCE
+) -> Bound:
+    """The bound that holds against every arm, whatever the losses: of order ``sqrt(T sum_k R_k)``.
+
+    What the account allows, ``start sqrt(K) + 1 + allowance sqrt(K) S(T)`` with ``S(T) <= 2.62 sqrt(T + 1)``, and what
+    Algorithm 1 can lose after it: Theorem C (ii), or ``sqrt(T log d)`` for one clique.
+
+    >>> bound = guarded_adversarial_bound([1] * 10, horizon=10**6)
+    >>> bound.vacuous, {name: round(value) for name, value in bound.terms.items()}
+    (False, {'start': 64, 'allowance': 9242, 'after': 202500})
+
+    ``docs/guarded_proof.md``, Theorem D (ii).
+    """
+    size, rounds = checked_sizes(sizes), whole("horizon", horizon)
+    first, each = checked_allowance(start, allowance)
+    one = math.sqrt(rounds * math.log(size[0]))
+    terms = {
+        "start": allowed_at_once(first, len(size)),
+        "allowance": each * math.sqrt(len(size)) * summed_epochs(rounds),
+        "after": one if len(size) == 1 else practical_adversarial_bound(size, rounds).value,
+    }
+    return _bound(sum(terms.values()), rounds, terms)
+
+
+def guarded_general_bound(
+    sizes: ArrayLike,
+    before: ArrayLike,
+    after: ArrayLike,
+    best_clique: int,
+    horizon: int,
+    *,
+    largest_gap: float = 1.0,
+    start: float = START,
+    allowance: float = ALLOWANCE,
+) -> Bound:
+    """The general bound, from the expected play of each clique before and after the handover.
+
+    ``before`` (K,) is ``E sum_e sqrt(M_ke)`` over the epochs, and ``after`` (K,) is ``E sum_s sqrt(q_k / (s + h))``
+    over the rounds from the handover on (:func:`allworlds.theory.guarded.roots_after`). In the best clique both count
+    what is played beside ``i*``.
+
+    >>> bound = guarded_general_bound([1, 1], [0.0, 5.0], [0.0, 0.0], best_clique=0, horizon=100)
+    >>> bound.terms["before"]
+    6.0
+
+    ``docs/guarded_proof.md``, Theorem D (i).
+    """
+    own, rounds = guarded_numbers(sizes, start, allowance), whole("horizon", horizon)
+    best = index("best_clique", best_clique, len(own.sizes))
+    roots_before = checked_roots("before", before, len(own.sizes))
+    roots_after = checked_roots("after", after, len(own.sizes))
+    terms = {
+        "constant": own.constant(best, rounds),
+        "before": own.allowance * float(roots_before.sum()),
+        "after": float(own.weights(best) @ roots_after),
+    }
+    return _bound(sum(terms.values()), rounds, terms, largest_gap)
+
+
+def guarded_corrupted_bound(
+    sizes: ArrayLike,
+    clique_gaps: ArrayLike,
+    best_clique: int,
+    horizon: int,
+    corruption: float = 0.0,
+    *,
+    largest_gap: float | None = None,
+    start: float = START,
+    allowance: float = ALLOWANCE,
+) -> Bound:
+    """The bound for stochastic losses with corruption ``C``: ``A + W/2 + sqrt(W (W/4 + A + 2C))``.
+
+    ``W = sum_k (c^2 E_T + Lambda_T B_k^2) / Delta_k``; ``clique_gaps`` as in :func:`practical_corrupted_bound`.
+
+    >>> bound = guarded_corrupted_bound([1, 1], [0.0, 0.5], best_clique=0, horizon=10**6)
+    >>> sorted(bound.terms)
+    ['W', 'constant']
+
+    ``docs/guarded_proof.md``, Theorem D (iii).
+    """
+    own = guarded_numbers(sizes, start, allowance)
+    return _corrupted(own, clique_gaps, best_clique, horizon, corruption, largest_gap)
+
+
 def unnoticed_chance(draws_per_factor_e: float, begin: float = 0.35, end: float = 0.9) -> float:
     """The chance that an arm drawn independently with probability ``N / t`` is not drawn from ``begin T`` to ``end T``.
 
@@ -284,11 +380,18 @@ def unnoticed_chance(draws_per_factor_e: float, begin: float = 0.35, end: float 
     return chance
 
 
-def difficulty(numbers: SharpNumbers | Numbers, clique_gaps: Array, best_clique: int, horizon: int) -> float:
-    """``W``: the sum of ``B_k^2 / Delta_k`` over the gaps above 0, times a logarithm of the horizon."""
+def difficulty(
+    numbers: SharpNumbers | Numbers | GuardedNumbers, clique_gaps: Array, best_clique: int, horizon: int
+) -> float:
+    """``W``: the sum of ``B_k^2 / Delta_k`` over the gaps above 0, times a logarithm of the horizon.
+
+    In Theorem D every gap also pays for the rounds before the handover.
+    """
     used = clique_gaps > 0.0
-    spread = numbers.weights(best_clique)[used] ** 2 / clique_gaps[used]
-    return numbers.harmonic(horizon) * float(spread.sum())
+    squares = numbers.harmonic(horizon) * numbers.weights(best_clique)[used] ** 2
+    if isinstance(numbers, GuardedNumbers):
+        squares += numbers.per_gap(horizon)
+    return float((squares / clique_gaps[used]).sum())
 
 
 def _general(
@@ -308,14 +411,14 @@ def _general(
 
 
 def _corrupted(
-    numbers: SharpNumbers | Numbers,
+    numbers: SharpNumbers | Numbers | GuardedNumbers,
     clique_gaps: ArrayLike,
     best_clique: int,
     horizon: int,
     corruption: float,
     largest_gap: float | None,
 ) -> Bound:
-    """Part (iii) of Theorems B and C: Young's inequality with its best parameter."""
+    """Part (iii) of Theorems B, C and D: Young's inequality with its best parameter."""
     size, rounds, spent = numbers.sizes, whole("horizon", horizon), real("corruption", corruption, at_least=0)
     gaps, best = checked_gaps(clique_gaps, len(size)), index("best_clique", best_clique, len(size))
     expected_zero = (np.arange(len(size)) == best) & (size == 1)

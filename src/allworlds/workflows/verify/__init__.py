@@ -17,7 +17,7 @@ from typing import Literal, get_args
 from allworlds.foundation.checks import whole
 from allworlds.foundation.errors import InvalidParameter
 from allworlds.theory import Check
-from allworlds.workflows.verify import paper, proofs, theorems
+from allworlds.workflows.verify import guarded, paper, proofs, theorems
 from allworlds.workflows.verify.instances import LONG_HORIZON, Instances, Outcome, Statement
 
 __all__ = ["Verdict", "verify"]
@@ -28,6 +28,7 @@ GROUPS = {
     "proof": paper.PROOF,
     "sharp proof": proofs.SHARP,
     "default proof": proofs.DEFAULT,
+    "guarded proof": guarded.STEPS,
     f"theorems on runs of {LONG_HORIZON:,} rounds": theorems.ON_RUNS,
     f"theorems on runs of {theorems.HORIZON:,} rounds": theorems.ON_TRACES,
 }
@@ -51,7 +52,7 @@ class Verdict:
 
     statement: str
     label: str
-    """The paper's label, or a step of ``docs/sharp_constants.md`` or ``docs/default_proof.md``."""
+    """The paper's label, or a step of a proof of ours: ``docs/sharp_constants.md`` and the other two pages."""
     group: str
     left: float
     right: float
