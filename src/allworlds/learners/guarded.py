@@ -185,11 +185,6 @@ class Guarded(CliqueLearner[State, Ticket]):
         resolve(state)
         return state
 
-    def handed_over(self, state: State) -> int | None:
-        """The first round that was left to Algorithm 1; None while there is none."""
-        first = int(state.clock[HANDED_OVER])
-        return first if first > 0 else None
-
     def handover_reason(self, state: State) -> str:
         """Why all was left to Algorithm 1, in words; empty while it was not."""
         return REASONS[int(state.clock[REASON])]
@@ -201,7 +196,7 @@ class Guarded(CliqueLearner[State, Ticket]):
 
     def distribution(self, state: State) -> Floats:
         """(N,) the probability of each arm in the coming round."""
-        if self.handed_over(state) is not None:
+        if state.clock[HANDED_OVER] > 0.0:
             return self.then.distribution(state.then)
         distribution = np.empty(self.n_arms)
         write_distribution(state, distribution)
@@ -233,7 +228,7 @@ class Guarded(CliqueLearner[State, Ticket]):
 
     def ticket_from(self, state: State, arm: int, distribution: Floats) -> Ticket:
         """The ticket whose clique has its probability under ``distribution``."""
-        if self.handed_over(state) is not None:
+        if state.clock[HANDED_OVER] > 0.0:
             return renumbered(self.then.ticket_from(state.then, arm, distribution), self.round(state))
         clique = int(self.cover.owner[arm])
         mass = min(1.0, float(distribution[self.cover.cliques[clique]].sum()))
@@ -250,7 +245,7 @@ class Guarded(CliqueLearner[State, Ticket]):
 
     def estimates(self, state: State) -> Floats:
         """(N,) the estimated cumulative losses, in the order of the arms."""
-        if self.handed_over(state) is not None:
+        if state.clock[HANDED_OVER] > 0.0:
             return self.then.estimates(state.then)
         losses = np.empty(self.n_arms)
         losses[state.order] = state.estimates + state.table[self.cover.owner[state.order], ADDED]
@@ -264,7 +259,7 @@ class Guarded(CliqueLearner[State, Ticket]):
         cover = where if isinstance(where, CliqueCover) else clique_cover(where)
         learner = type(self).from_settings(cover, self.settings())
         then = state.then
-        if self.handed_over(state) is None:
+        if state.clock[HANDED_OVER] == 0.0:
             clock = then.clock.copy()
             clock[OWN_ROUND] = state.clock[ROUND]
             clock[BASELINE_MEAN] = clock[HIGHEST] = self.then.constants.baseline_share * state.clock[RECENT]
@@ -274,7 +269,7 @@ class Guarded(CliqueLearner[State, Ticket]):
             losses = np.minimum(losses, losses.min() + most)
         later = learner.init()
         later.clock[:] = state.clock
-        if self.handed_over(state) is None:
+        if state.clock[HANDED_OVER] == 0.0:
             later.clock[HANDED_OVER], later.clock[EARLIER] = state.clock[ROUND], 0.0
             later.clock[REASON] = MOVED
         later.clock[LATE] += 1.0  # the theorem says nothing about a run whose arms changed

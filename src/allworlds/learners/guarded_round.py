@@ -153,7 +153,7 @@ def settle(state: State) -> None:
     """
     table, clock, rules = state.table, state.clock, state.rules
     n_cliques = table.shape[0]
-    start, total, best, largest = rules.start * math.sqrt(n_cliques), 0.0, math.inf, -math.inf
+    start, total, best, largest = rules.start * math.sqrt(n_cliques), 0.0, 1.0, -math.inf
     for k in range(n_cliques):
         total += table[k, ALLOWED]
     for k in range(n_cliques):
@@ -380,14 +380,17 @@ def write_masses(state: State, masses: Floats) -> None:
 
 
 @lean_jit
-def read_bound(state: State) -> tuple[float, float]:
-    """The bound on the regret so far, and what was held back: those of the account, and of Algorithm 1 after it."""
+def read_safeguards(state: State) -> tuple[float, float, float]:
+    """The bound on the regret so far, what was held back, and the round of the handover.
+
+    The first two are those of the account, and of Algorithm 1 after it.
+    """
     clock = state.clock
-    bound, held_back = clock[BOUND], clock[HELD_BACK]
+    bound, held_back, handed_over = clock[BOUND], clock[HELD_BACK], math.nan
     if clock[HANDED_OVER] > 0.0:
-        after = algorithm_1.read_bound(state.then)
-        bound, held_back = bound + after[0], held_back + after[1]
-    return bound if clock[LATE] == 0.0 else math.nan, held_back
+        after = algorithm_1.read_safeguards(state.then)
+        bound, held_back, handed_over = bound + after[0], held_back + after[1], clock[HANDED_OVER]
+    return bound if clock[LATE] == 0.0 else math.nan, held_back, handed_over
 
 
 register_kernels(
@@ -397,7 +400,7 @@ register_kernels(
     resolve,
     visibility_getter=visibility_of,
     masses_kernel=write_masses,
-    bound_kernel=read_bound,
+    safeguards_kernel=read_safeguards,
     distribution_kernel=write_distribution,
     learn_kernel=learn,
 )
