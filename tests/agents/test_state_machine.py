@@ -190,7 +190,6 @@ class AgentMachine(RuleBasedStateMachine):
         if self.changes:
             assert agent.regret_bound is None
 
-
     def residual(self):
         return self.agent.learner.residual(self.agent._state)
 

@@ -13,7 +13,7 @@ from allworlds.agents.drawing import restricted
 from allworlds.foundation.errors import InvalidParameter, InvalidState
 from allworlds.graphs import disjoint_cliques
 from allworlds.learners.guarded import Guarded
-from allworlds.learners.guarded_round import AVERAGE, DOWN, LATE, REASON, SEEN, UP
+from allworlds.learners.guarded_round import AVERAGE, DOWN, LATE, MASS, REASON, SEEN, UP
 
 ALONE, ALIKE, MIXED = [[0], [1], [2], [3]], [[0, 1, 2], [3, 4, 5]], [[4], [0, 6, 2, 5], [3, 1]]
 COVERS = {"bandit": ALONE, "alike": ALIKE, "mixed": MIXED, "one clique": [[2, 0, 1]], "one arm": [[0]]}
@@ -141,7 +141,10 @@ class Reference:
         for j, clique in enumerate(self.cliques):
             for i in clique:
                 self.lhat[i] += b[j]
-        kept = {i: raised[i] if raised[i] <= self.lhat[i] else max(self.lhat[i], min(raised[i], roof + b[k])) for i in losses}
+        kept = {
+            i: raised[i] if raised[i] <= self.lhat[i] else max(self.lhat[i], min(raised[i], roof + b[k]))
+            for i in losses
+        }
         self.held_back += q[k] * (min(raised.values()) - min(kept.values()))
         self.lhat |= kept
         if seen:
@@ -212,6 +215,12 @@ def steps(learner, world, n_rounds, seed=3):
         seen = losses[learner.observes(ticket.arm)]
         yield state, uniforms, losses, ticket, seen
         learner.update(state, ticket, seen)
+
+
+def state_after(learner, world, n_rounds, seed=3):
+    """The state after so many rounds."""
+    *_, last = steps(learner, world, n_rounds, seed)
+    return last[0]
 
 
 def follow(learner, world, n_rounds, seed=3):
@@ -377,8 +386,7 @@ def test_a_late_ticket_before_the_handover_is_learnt_and_ends_the_bound():
 
 def test_a_mask_divides_by_the_probability_that_was_used():
     learner = Guarded(cover_of(MIXED))
-    for state, *_ in steps(learner, bernoulli, 40):
-        pass
+    state = state_after(learner, bernoulli, 40)
     used = restricted(learner.distribution(state), np.array([4, 3, 1]), np.zeros(7))
     for arm in np.flatnonzero(used).tolist():
         ticket = learner.ticket_from(state, arm, used)
@@ -411,6 +419,13 @@ def test_arms_with_equal_sums_share_equally_and_the_second_uniform_says_which():
     assert [ticket.probability for ticket in drawn] == pytest.approx([1 / 3] * 3, rel=1e-15)
 
 
+def test_what_rounding_leaves_over_goes_to_the_likeliest_clique():
+    learner = Guarded(cover_of(ALONE))
+    state = learner.init()
+    state.table[:, MASS] = [0.1, 0.5, 0.2, 0.1]
+    assert [learner.draw(state, first, 0.5).arm for first in (0.05, 0.3, 0.7, 0.85, 0.95)] == [0, 1, 2, 3, 1]
+
+
 # --- saving, moving, settings ---------------------------------------------------------------------------
 
 
@@ -418,8 +433,7 @@ def test_arms_with_equal_sums_share_equally_and_the_second_uniform_says_which():
 def test_a_saved_state_goes_on_bit_for_bit(n_after):
     if n_after is None:
         learner = Guarded(cover_of(MIXED))
-        for state, *_ in steps(learner, bernoulli, 60):
-            pass
+        state = state_after(learner, bernoulli, 60)
     else:
         learner, state, _ = handed_over(n_after)
     packed = learner.pack(state)
@@ -454,8 +468,7 @@ def test_what_is_saved_before_anything_was_seen_has_only_finite_numbers():
 
 def test_other_arms_leave_all_to_algorithm_1_which_goes_on_with_the_estimates():
     learner = Guarded(cover_of(MIXED), share=0.4)
-    for state, *_ in steps(learner, bernoulli, 60):
-        pass
+    state = state_after(learner, bernoulli, 60)
     where, losses = cover_of([[0, 1], [2]]), np.array([3.0, 5.0, 4.0])
     bound, held = learner.regret_bound(state), learner.held_back(state)
     assert bound is not None
@@ -543,8 +556,7 @@ def test_settings_survive_and_the_defaults_are_those_of_the_text():
 def test_no_false_alarm_rings_in_a_short_world_of_coins(shape):
     learner = Guarded(cover_of(COVERS[shape]))
     for seed in range(6):
-        for state, *_ in steps(learner, bernoulli, 400, seed=seed):
-            pass
+        state = state_after(learner, bernoulli, 400, seed=seed)
         assert learner.handed_over(state) is None
         assert learner.distribution(state).argmax() == 0
 

@@ -79,7 +79,7 @@ class Trace:
         learner. What was not recorded has no column.
         """
         pandas = import_extra("pandas", "tables")
-        columns = {
+        columns: dict[str, NDArray[Any]] = {
             "pseudo_regret": self.pseudo_regret,
             "clean_regret": self.clean_regret,
             "realised_regret": self.realised_regret,
