@@ -12,6 +12,7 @@ import allworlds as aw
 from allworlds.agents.drawing import restricted
 from allworlds.foundation.errors import InvalidParameter, InvalidState
 from allworlds.graphs import disjoint_cliques
+from allworlds.learners.dispatch import learn
 from allworlds.learners.guarded import Guarded
 from allworlds.learners.guarded_round import AVERAGE, DOWN, LATE, MASS, REASON, SEEN, UP
 
@@ -348,6 +349,22 @@ def test_a_trace_says_in_which_round_all_was_left_to_algorithm_1():
     assert (np.diff(trace.regret_bound) >= 0.0).all()
     assert aw.play(aw.TsallisShannon(cover_of(ALIKE)), world, 20).handed_over is None
     assert aw.play(aw.make_learner("exp3", disjoint_cliques(2, 3)), world, 20).handed_over is None
+
+
+def test_what_algorithm_1_holds_back_is_returned_and_can_be_given_instead():
+    learner, state, _ = handed_over(5, ALONE)
+    given = learner.unpack(learner.pack(state))
+    returned, rng = [], np.random.default_rng(2)
+    for _ in range(200):
+        ticket, before = learner.draw(state, *rng.random(2)), learner.held_back(state)
+        loss = np.array([float(ticket.arm != 0)])
+        returned.append(learn(state, ticket, loss, -1.0))
+        learn(given, ticket, loss, returned[-1])
+        taken = ticket.clique_probability * returned[-1]
+        assert learner.held_back(state) - before == pytest.approx(taken, rel=1e-9, abs=1e-9)
+        assert learner.held_back(given) == learner.held_back(state)
+        assert learner.estimates(given).tolist() == learner.estimates(state).tolist()
+    assert min(returned) == 0.0 < max(returned)
 
 
 # --- tickets --------------------------------------------------------------------------------------------
