@@ -27,6 +27,7 @@ CORE = {
     "base",
     "by_name",
     "dispatch",
+    "guarded",
     "recipe",
     "sampling",
     "tsallis_shannon",

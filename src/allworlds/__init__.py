@@ -26,6 +26,7 @@ _HOMES = {
     "FTRLSolution": "ftrl",
     "FeedbackGraph": "graphs",
     "Fleet": "agents",
+    "Guarded": "learners",
     "ModelSelector": "adapters.model_selector",
     "Trace": "simulation",
     "TsallisShannon": "learners",
@@ -64,7 +65,7 @@ if TYPE_CHECKING:
     from allworlds.ftrl import Constants, FTRLSolution, sharp_alpha, solve_ftrl
     from allworlds.graphs import FeedbackGraph
     from allworlds.graphs.by_name import make_graph
-    from allworlds.learners import TsallisShannon
+    from allworlds.learners import Guarded, TsallisShannon
     from allworlds.learners.by_name import make_learner
     from allworlds.reporting.agent_figures import plot_evaluation
     from allworlds.reporting.curves import plot_regret

@@ -228,7 +228,7 @@ def test_reward_is_true_or_false(reward):
 
 @pytest.mark.parametrize("wrong", [None, "tsallis-shannon", aw.TsallisShannon], ids=str)
 def test_what_is_neither_a_learner_nor_a_graph_raises(wrong):
-    sentence = r"expected a learner or a graph, such as allworlds.TsallisShannon\(graph\)"
+    sentence = r"expected a learner or a graph, such as allworlds.Guarded\(graph\)"
     with pytest.raises(InvalidParameter, match=sentence):
         aw.Agent(wrong, seed=1)
 
@@ -236,8 +236,8 @@ def test_what_is_neither_a_learner_nor_a_graph_raises(wrong):
 def test_a_graph_or_a_cover_stands_for_the_default_learner_on_it():
     graph = aw.graphs.cycle(5)
     cover = aw.CliqueCover.singletons(graph)
-    assert aw.Agent(graph).learner == aw.TsallisShannon(aw.clique_cover(graph))
-    assert aw.Agent(cover).learner == aw.TsallisShannon(cover)
+    assert aw.Agent(graph).learner == aw.Guarded(aw.clique_cover(graph))
+    assert aw.Agent(cover).learner == aw.Guarded(cover)
 
 
 class Stubborn(aw.TsallisShannon):

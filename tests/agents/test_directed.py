@@ -104,9 +104,7 @@ def test_losses_of_arms_that_only_see_the_chosen_one_are_refused():
 
 
 def test_an_agent_refuses_graphs_that_its_learner_does_not_take_and_graphs_that_change():
-    with pytest.raises(
-        InvalidGraph, match="arm 0 sees arm 1 but not the other way round, which tsallis-shannon does not"
-    ):
+    with pytest.raises(InvalidGraph, match="arm 0 sees arm 1 but not the other way round, which guarded does not"):
         Agent(graphs.first_price_bids(3))
     with pytest.raises(InvalidParameter, match="the learner's graph changes or is noisy; expected a fixed graph"):
         Agent(Exp3IX(graphs.random_edges(3, 0.5)))

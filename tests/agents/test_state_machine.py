@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 import allworlds as aw
 from agents.agent_runs import everything, loss_of, refused, report
-from agents.enumeration import baseline_of, expected_increase, held_back, unlimited
+from agents.enumeration import baseline_of, expected_increase, forced, held_back, unlimited
 from allworlds.foundation.errors import InvalidLosses, InvalidParameter, UnknownDecision
 
 SHARES = st.sampled_from([None, 0.01, {0: 0.2}, {0: 0.3, 2: 0.3}])
@@ -27,13 +27,15 @@ class AgentMachine(RuleBasedStateMachine):
     unbiased = True
     half_life = None
 
+    def learner_on(self, cover):
+        return aw.TsallisShannon(cover, self.constants(cover), half_life=self.half_life)
+
     @initialize(shares=SHARES, seed=st.integers(0, 1000))
     def start(self, shares, seed):
         graph = aw.FeedbackGraph(5, [(0, 1), (1, 2), (0, 2), (2, 3)])
         cover = aw.CliqueCover(graph, [[0, 1, 2], [3], [4]])
-        learner = aw.TsallisShannon(cover, self.constants(cover), half_life=self.half_life)
         self.rows = []
-        self.agent = aw.Agent(learner, seed=seed, minimum_share=shares, log=self.rows.append)
+        self.agent = aw.Agent(self.learner_on(cover), seed=seed, minimum_share=shares, log=self.rows.append)
         self.open, self.closed, self.learnt, self.made, self.changes = {}, [], 0, 0, 0
 
     def some(self, data, arms, at_least=1):
@@ -178,7 +180,7 @@ class AgentMachine(RuleBasedStateMachine):
         assert agent.distribution.min() >= 0.0
         for arm, share in agent.minimum_share.items():
             assert agent.distribution[agent.arms.index(arm)] >= share * (1 - 1e-12)
-        assert agent.learner.residual(agent._state) < 1e-7
+        assert self.residual() < 1e-7
         assert dict(agent.pending) == self.open
         last = {row["decision_id"]: row["status"] for row in self.rows}  # the log says the same
         assert {number for number, status in last.items() if status == "open"} == set(self.open)
@@ -187,6 +189,45 @@ class AgentMachine(RuleBasedStateMachine):
         assert len(agent.history) == self.changes
         if self.changes:
             assert agent.regret_bound is None
+
+    def residual(self):
+        return self.agent.learner.residual(self.agent._state)
+
+
+class GuardedMachine(AgentMachine):
+    """The default of an agent: estimates from means' draws, and Algorithm 1 as soon as the arms change."""
+
+    def learner_on(self, cover):
+        return aw.Guarded(cover)
+
+    def residual(self):
+        agent = self.agent
+        return 0.0 if agent.handed_over is None else agent.learner.then.residual(agent._state.then)
+
+    @rule()
+    def enumerate_every_draw(self):
+        """By definition: without a mask or shares, what a round adds to an estimate has the loss as its mean."""
+        agent = self.agent
+        if agent.handed_over is not None or agent.minimum_share:
+            return
+        losses = np.array([loss_of(self.made, arm) for arm in agent.arms])
+        before, mean, held = agent.learner.estimates(agent._state), np.zeros(len(losses)), 0.0
+        for place, p in enumerate(agent.distribution.tolist()):
+            if p > 0.0:
+                twin, decision = forced(agent, place, list(agent.arms))
+                twin.observe(decision, {arm: losses[agent.arms.index(arm)] for arm in decision.observes})
+                if twin.handed_over is not None:
+                    return
+                mean += p * (twin.learner.estimates(twin._state) - before)
+                held += twin.held_back - agent.held_back
+        assert agent.regret_bound is None or agent.regret_bound >= 0.0
+        assert mean == pytest.approx(losses, rel=1e-7, abs=1e-9) if held == 0.0 else (mean <= losses + 1e-9).all()
+
+    @invariant()
+    def other_arms_are_left_to_algorithm_1(self):
+        if self.changes:
+            assert self.agent.handed_over == self.agent.history[0]["round"]
+            assert self.agent.report().why_handed_over == "arms came or went"
 
 
 class DefaultMachine(AgentMachine):
@@ -209,6 +250,8 @@ class ForgetfulMachine(DefaultMachine):
 QUICK = settings(max_examples=15, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck))
 TestPaper = AgentMachine.TestCase
 TestPaper.settings = QUICK
+TestGuarded = GuardedMachine.TestCase
+TestGuarded.settings = QUICK
 TestDefault = DefaultMachine.TestCase
 TestDefault.settings = QUICK
 TestForgetful = ForgetfulMachine.TestCase

@@ -105,6 +105,15 @@ DEFAULTS = {
     "exp3-g-plus-plus": {"exploration": 256.0},
     "exp3-ix": {"implicit": True},
     "exp3-plus-plus": {"exploration": 256.0},
+    "guarded": {
+        "start": 20.0,
+        "allowance": 1.2,
+        "sharpness": 2.0,
+        "proof": 1.5,
+        "share": 0.5,
+        "room_limit": 0.15,
+        "alarm": 16.0,
+    },
     "hedge": {"rate": 1.0},
     "hybrid": {"gamma": 1.0},
     "inf": {"power": 2.0},
@@ -138,7 +147,7 @@ def test_every_learner_is_a_rival_but_those_that_see_more_than_the_graph_shows()
 
 
 def test_learners_that_divide_by_the_probability_of_a_draw_take_a_mask_and_the_plainest_of_them_new_arms():
-    ours = {"tsallis-shannon", "tsallis-shannon-paper", "tsallis-shannon-sharp"}
+    ours = {"guarded", "tsallis-shannon", "tsallis-shannon-paper", "tsallis-shannon-sharp"}
     movable = {"exp3", "exp3-ix", "exp3-set", *ours}
     others = {
         "elp",

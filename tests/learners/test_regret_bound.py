@@ -123,7 +123,7 @@ def test_an_agent_says_what_was_held_back_and_goes_on_after_late_outcomes_and_ot
             agent.observe(decision, {arm: high * (arm in (1, 3)) for arm in decision.observes})
     assert large.held_back == pytest.approx(8.0 * small.held_back)
     assert small.report().held_back == small.held_back > 0.0
-    assert f"held back by the deficit limit: {small.held_back:.4g}" in str(small.report())
+    assert f"held back by the limit on single estimates: {small.held_back:.4g}" in str(small.report())
     small.save(tmp_path / "agent.json")
     assert aw.Agent.load(tmp_path / "agent.json").held_back == small.held_back
 

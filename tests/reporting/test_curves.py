@@ -16,7 +16,9 @@ from allworlds.simulation import Trace
 def trace(values, seed=0):
     values = np.asarray(values, dtype=np.float64)
     rounds = np.arange(1, values.size + 1)
-    return Trace("a", "w", seed, values.size, rounds, values, values, values, 0 * values, None, None, None, rounds, 1.0)
+    return Trace(
+        "a", "w", seed, values.size, rounds, values, values, values, 0 * values, None, None, None, None, rounds, 1.0
+    )
 
 
 def group(slope, runs=4):

@@ -234,7 +234,7 @@ def test_learners_and_worlds_that_do_not_fit_are_refused_in_a_sentence(call, wor
 
 def test_every_kernel_is_called_before_the_clock_starts(monkeypatch):
     calls = []
-    kernels = ("draw", "update", "write_clique_masses", "bound_and_held_back", "play_round", "write_regret")
+    kernels = ("draw", "update", "write_clique_masses", "safeguards", "play_round", "write_regret")
     for name in kernels:
         kernel = getattr(module, name)
         monkeypatch.setattr(module, name, lambda *given, name=name, kernel=kernel: calls.append(name) or kernel(*given))

@@ -50,6 +50,7 @@ def a_trace(**changes) -> Trace:
         "clique_mass": None,
         "regret_bound": None,
         "held_back": None,
+        "handed_over": None,
         "counts": np.array([6, 4]),
         "seconds": 2.0,
     }
@@ -73,7 +74,7 @@ def test_a_trace_becomes_a_table_with_a_row_for_each_recorded_round():
     pytest.importorskip("pandas")
     masses = np.array([[0.5, 0.5], [0.75, 0.25]])
     bound, held_back = np.array([1.0, 3.0]), np.array([0.0, 0.5])
-    table = a_trace(clique_mass=masses, regret_bound=bound, held_back=held_back).to_pandas()
+    table = a_trace(clique_mass=masses, regret_bound=bound, held_back=held_back, handed_over=7).to_pandas()
     assert (table.index.name, table.index.tolist()) == ("round", [1, 10])
     assert table.to_dict("list") == {
         "pseudo_regret": [0.25, 1.5],
@@ -82,6 +83,7 @@ def test_a_trace_becomes_a_table_with_a_row_for_each_recorded_round():
         "corruption": [0.0, 0.0],
         "regret_bound": [1.0, 3.0],
         "held_back": [0.0, 0.5],
+        "handed_over": [False, True],
         "clique_mass_0": [0.5, 0.75],
         "clique_mass_1": [0.5, 0.25],
     }

@@ -2,8 +2,9 @@
 
 A learner is a rule; an :class:`Agent` is one run of it in the real world. There, outcomes come late, out of order
 or never, so every choice is a :class:`Decision` with an id, and the agent keeps what its estimate will need until
-the outcome arrives. Choosing changes no learner state. A decision that is never observed leaves no trace: for
-Tsallis-Shannon it is as if its clique had shown the loss 0 (importance weights) or that of the baseline.
+the outcome arrives. Choosing changes no learner state. A decision that is never observed leaves no trace: the means of
+the default are without it, and for Tsallis-Shannon it is as if its clique had shown the loss 0 (importance weights) or
+that of the baseline.
 
 Randomness is a function of the seed and the decision's id, so an agent that is saved, pickled or copied continues bit
 for bit.
@@ -50,7 +51,7 @@ from allworlds.foundation.errors import AllWorldsError, InvalidParameter, Invali
 from allworlds.graphs import FeedbackGraph
 from allworlds.graphs.inputs import Label
 from allworlds.kernels.random import STREAM_AGENT, as_seed, uniform_pair
-from allworlds.learners import Learner, TsallisShannon
+from allworlds.learners import Guarded, Learner
 from allworlds.learners.base import CliqueLearner
 from allworlds.learners.sampling import pick
 
@@ -61,7 +62,7 @@ class Agent:
     Parameters
     ----------
     learner:
-        The rule, such as ``UCBN(graph)``. A graph, or a cover of one, stands for ``TsallisShannon`` on it.
+        The rule, such as ``UCBN(graph)``. A graph, or a cover of one, stands for ``Guarded`` on it.
     seed:
         An integer from 0 to 2**63 - 1; None takes a fresh one.
     reward:
@@ -98,11 +99,11 @@ class Agent:
         log: LogTarget | None = None,
     ) -> None:
         if isinstance(learner, FeedbackGraph | CliqueCover):
-            learner = TsallisShannon(learner)
+            learner = Guarded(learner)
         if not isinstance(learner, Learner):
             raise InvalidParameter(
                 f"learner is a {type(learner).__name__}; expected a learner or a graph, such as "
-                "allworlds.TsallisShannon(graph)"
+                "allworlds.Guarded(graph)"
             )
         if not isinstance(learner.graph, FeedbackGraph):
             raise InvalidParameter("the learner's graph changes or is noisy; expected a fixed graph for an agent")
@@ -199,11 +200,20 @@ class Agent:
         """What the learner's limit on single estimates has held back so far, in the units of the reported values.
 
         With the default it is a part of ``regret_bound`` and goes on where that has ended: it rises with an outcome of
-        which the deficit limit held something back. None where the learner does not count it.
+        which the limit held something back. None where the learner does not count it.
         """
         with self._lock:
             held_back = self._learner.held_back(self._state)
             return None if held_back is None else held_back * (self._allowed.high - self._allowed.low)
+
+    @property
+    def handed_over(self) -> int | None:
+        """The first round that the default left to Algorithm 1, because its means could no longer be trusted.
+
+        ``agent.report()`` says why. None while there is none, and with every other learner.
+        """
+        with self._lock:
+            return self._learner.handed_over(self._state)
 
     def choose(self, available: Iterable[Label] | None = None) -> Decision:
         """Draw an arm, among ``available`` if given. Nothing is learnt; the decision waits for its outcome.

@@ -192,7 +192,7 @@ def check_movable(learner: Learner) -> None:
     if not learner.movable:
         raise InvalidParameter(
             f"the arms of {learner.title} cannot change while it runs; learners whose arms can: exp3, exp3-ix, "
-            "tsallis-shannon"
+            "guarded, tsallis-shannon"
         )
 
 

@@ -69,7 +69,10 @@ class AgentReport:
     regret_bound: float | None
     why_no_bound: str | None
     held_back: float | None
-    """As ``agent.held_back``: what the deficit limit of the default has held back so far."""
+    """As ``agent.held_back``: what the limit on single estimates has held back so far."""
+    handed_over: int | None
+    """As ``agent.handed_over``: the first round that was left to Algorithm 1."""
+    why_handed_over: str | None
     changes: int
     """Events in ``agent.history``."""
 
@@ -108,8 +111,10 @@ class AgentReport:
             )
         bound = "none: " + str(self.why_no_bound) if self.regret_bound is None else f"at most {self.regret_bound:.4g}"
         if self.held_back is not None:
-            bound += f"; held back by the deficit limit: {self.held_back:.4g}"
+            bound += f"; held back by the limit on single estimates: {self.held_back:.4g}"
         lines.append(f"bound on the expected regret so far: {bound}")
+        if self.handed_over is not None:
+            lines.append(f"left to Algorithm 1 in round {self.handed_over:,}: {self.why_handed_over}")
         word = "MISMATCH" if self.mismatch else "no mismatch"
         lines.append(
             f"drawn against logged, {self.audited:,} decisions audited: {word} (p <= {self.mismatch_p_value:.2g})"
@@ -178,7 +183,7 @@ def make_report(agent: Agent) -> AgentReport:
     known = [arm for arm in arms if arm.mean is not None]
     sign = -1.0 if allowed.reward else 1.0
     best = min(known, key=lambda arm: sign * float(arm.mean or 0.0)).arm if known else None
-    bound = agent.regret_bound
+    bound, handed_over = agent.regret_bound, agent.handed_over
     return AgentReport(
         learner=agent.learner.title,
         round=agent.round,
@@ -192,6 +197,8 @@ def make_report(agent: Agent) -> AgentReport:
         regret_bound=bound,
         why_no_bound=None if bound is not None else why_no_bound(agent),
         held_back=agent.held_back,
+        handed_over=handed_over,
+        why_handed_over=None if handed_over is None else agent.learner.handover_reason(agent._state),
         changes=len(agent.history),
     )
 

@@ -193,13 +193,22 @@ class Learner(ABC, Generic[StateT, TicketT]):
 
     def regret_bound(self, state: StateT) -> float | None:
         """A bound on the expected regret so far, evaluated along the run; None where there is none."""
-        bound = float(dispatch.bound_and_held_back(state)[0])
+        bound = float(dispatch.safeguards(state)[0])
         return None if math.isnan(bound) else bound
 
     def held_back(self, state: StateT) -> float | None:
         """What a limit on single estimates has held back so far; None where the learner does not count it."""
-        held_back = float(dispatch.bound_and_held_back(state)[1])
+        held_back = float(dispatch.safeguards(state)[1])
         return None if math.isnan(held_back) else held_back
+
+    def handed_over(self, state: StateT) -> int | None:
+        """The first round that was left to another learner, as ``guarded`` may do; None while there is none."""
+        handed_over = float(dispatch.safeguards(state)[2])
+        return None if math.isnan(handed_over) else int(handed_over)
+
+    def handover_reason(self, state: StateT) -> str:
+        """Why all further rounds were left to another learner, in words; empty while they were not."""
+        return ""
 
     def pack(self, state: StateT) -> dict[str, NDArray[Any]]:
         """The part of the state that must be saved, bit for bit."""

@@ -120,14 +120,17 @@ WRITES_DISTRIBUTION: set[type] = set()
 
 
 @lean_jit
-def _no_bound(state: Any) -> tuple[float, float]:
-    return math.nan, math.nan
+def _no_safeguards(state: Any) -> tuple[float, float, float]:
+    return math.nan, math.nan, math.nan
 
 
 @functools.singledispatch
-def bound_and_held_back(state: Any) -> tuple[float, float]:
-    """A bound on the expected regret so far, and what was held back so far; NaN for a learner that has none."""
-    return math.nan, math.nan
+def safeguards(state: Any) -> tuple[float, float, float]:
+    """A bound on the expected regret so far, what was held back so far, and the round of the handover.
+
+    The last is the first round that was left to another learner. Each is NaN where there is none.
+    """
+    return math.nan, math.nan, math.nan
 
 
 @lean_jit
@@ -158,7 +161,7 @@ def register_kernels(
     *,
     visibility_getter: Callable[..., Visibility] = operator.attrgetter("visibility"),
     masses_kernel: Callable[..., None] | None = None,
-    bound_kernel: Callable[..., tuple[float, float]] | None = None,
+    safeguards_kernel: Callable[..., tuple[float, float, float]] | None = None,
     graph_kernel: Callable[..., None] | None = None,
     distribution_kernel: Callable[..., None] | None = None,
     learn_kernel: Callable[..., float] | None = None,
@@ -167,12 +170,11 @@ def register_kernels(
     """Say which kernels belong to a state; ``visibility_getter`` is plain Python and reads ``state.visibility``.
 
     ``resolve_kernel`` computes what a state that was saved does not hold, such as the coming round's distribution.
-    ``masses_kernel`` is for learners with cliques, ``bound_kernel`` for those with a bound on their regret so far (it,
-    and what they held back), ``graph_kernel`` for those that compute something from a graph that may change, before
-    they draw,
-    ``distribution_kernel`` for those whose distribution is not a field of the state, so that a log can have it quickly,
-    ``learn_kernel`` for those that hold back a part of an estimate, ``index_kernel`` for those that play the arm with
-    the lowest index (``learners/indices.py``).
+    ``masses_kernel`` is for learners with cliques, ``safeguards_kernel`` for those with a bound on their regret so far
+    (the three numbers of :func:`safeguards`), ``graph_kernel`` for those that compute something from a graph that may
+    change, before they draw, ``distribution_kernel`` for those whose distribution is not a field of the state, so that
+    a log can have it quickly, ``learn_kernel`` for those that hold back a part of an estimate, ``index_kernel`` for
+    those that play the arm with the lowest index (``learners/indices.py``).
 
     Compiled code called from Python knows a named tuple again by the *name* of its class: two learners whose states
     are both called ``State`` and have fields of the same types would run each other's kernels. So the class is given
@@ -183,13 +185,14 @@ def register_kernels(
     if state_class not in namesakes:
         namesakes.append(state_class)
         state_class.__name__ = name if len(namesakes) == 1 else f"{name}#{len(namesakes)}"
-    masses_of, bound, graph_of = masses_kernel or _no_masses, bound_kernel or _no_bound, graph_kernel or _no_graph
+    masses_of, graph_of = masses_kernel or _no_masses, graph_kernel or _no_graph
+    safeguards_of = safeguards_kernel or _no_safeguards
     kernels = {
         draw: draw_kernel,
         update: update_kernel,
         visibility: visibility_getter,
         write_clique_masses: masses_of,
-        bound_and_held_back: bound,
+        safeguards: safeguards_of,
         regraph: graph_of,
     }
     if resolve_kernel is not None:
@@ -234,9 +237,9 @@ def register_kernels(
     def _write_clique_masses(state, masses):  # type: ignore[no-untyped-def]
         return (lambda state, masses: masses_of(state, masses)) if mine(state) else None
 
-    @overload(bound_and_held_back)
-    def _bound_and_held_back(state):  # type: ignore[no-untyped-def]
-        return (lambda state: bound(state)) if mine(state) else None
+    @overload(safeguards)
+    def _safeguards(state):  # type: ignore[no-untyped-def]
+        return (lambda state: safeguards_of(state)) if mine(state) else None
 
     @overload(regraph)
     def _regraph(state):  # type: ignore[no-untyped-def]

@@ -22,17 +22,17 @@ of the arm that was played, less ``b_k``: whoever is not looked at is given the 
 
     A sqrt(K) + c (sum_{j != k} sum_e sqrt(M_je) + sum_e sqrt(X_ke)),
 
-where ``M_je`` counts the plays of clique j in epoch e, from round ``2^e`` to ``2^(e+1)``, and ``X_ke`` those in clique k
-of other arms than the one played most. What is missing to that is the *room* of the clique, and ``e_k`` is in inverse
+where ``M_je`` counts the plays of clique j in epoch e, from round ``2^e`` to ``2^(e+1)``, and ``X_ke`` those in clique
+k of other arms than the one played most. What is missing to that is the *room* of the clique, and ``e_k`` is in inverse
 proportion to it: a clique with little room left is drawn soon. No estimate may give a clique more room than
-``0.15 t + 6 sqrt(t)``, so that none is forgotten for long.
+``0.15 t + 6 sqrt(t)``, with 100 rounds more in ``t``, so that none is forgotten for long.
 
 *The alarm.* When the losses of cliques that do not lead deviate from their means in one direction for longer than
 chance would (a cumulative sum of recursive residuals: Brown, Durbin and Evans 1975), means of the past say little about
 the future, and the handover comes before the account is used up.
 
-Regret is ``O(sqrt(K T))`` against any losses, ``O(sum_k log(T) / Delta_k)`` where they are stochastic, and with a root of
-the corruption added; measured, it is near that of Thompson sampling where losses are random (``docs/practical.md``).
+Regret is ``O(sqrt(K T))`` against any losses, ``O(sum_k log(T) / Delta_k)`` where they are stochastic, and with a root
+of the corruption added; measured, it is near that of Thompson sampling where losses are random (``docs/practical.md``).
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -47,7 +48,7 @@ from numpy.typing import NDArray
 
 from allworlds.covers import CliqueCover, clique_cover
 from allworlds.foundation.checks import real
-from allworlds.foundation.errors import InvalidParameter, InvalidState
+from allworlds.foundation.errors import InvalidState
 from allworlds.ftrl.clock import HIGHEST
 from allworlds.ftrl.clock import MEAN as BASELINE_MEAN
 from allworlds.ftrl.clock import ROUND as OWN_ROUND
@@ -142,7 +143,11 @@ class Guarded(CliqueLearner[State, Ticket]):
         object.__setattr__(self, "share", real("share", share, at_least=0, at_most=1))
         object.__setattr__(self, "room_limit", real("room_limit", room_limit, above=0))
         object.__setattr__(self, "alarm", None if alarm is None else real("alarm", alarm, above=0))
-        object.__setattr__(self, "then", TsallisShannon(self.cover))
+
+    @cached_property
+    def then(self) -> TsallisShannon:
+        """Algorithm 1, to which all is left at the handover."""
+        return TsallisShannon(self.cover)
 
     @property
     def rules(self) -> Rules:
@@ -185,11 +190,6 @@ class Guarded(CliqueLearner[State, Ticket]):
         resolve(state)
         return state
 
-    def handed_over(self, state: State) -> int | None:
-        """The first round that was left to Algorithm 1; None while there is none."""
-        first = int(state.clock[HANDED_OVER])
-        return first if first > 0 else None
-
     def handover_reason(self, state: State) -> str:
         """Why all was left to Algorithm 1, in words; empty while it was not."""
         return REASONS[int(state.clock[REASON])]
@@ -201,7 +201,7 @@ class Guarded(CliqueLearner[State, Ticket]):
 
     def distribution(self, state: State) -> Floats:
         """(N,) the probability of each arm in the coming round."""
-        if self.handed_over(state) is not None:
+        if state.clock[HANDED_OVER] > 0.0:
             return self.then.distribution(state.then)
         distribution = np.empty(self.n_arms)
         write_distribution(state, distribution)
@@ -233,7 +233,7 @@ class Guarded(CliqueLearner[State, Ticket]):
 
     def ticket_from(self, state: State, arm: int, distribution: Floats) -> Ticket:
         """The ticket whose clique has its probability under ``distribution``."""
-        if self.handed_over(state) is not None:
+        if state.clock[HANDED_OVER] > 0.0:
             return renumbered(self.then.ticket_from(state.then, arm, distribution), self.round(state))
         clique = int(self.cover.owner[arm])
         mass = min(1.0, float(distribution[self.cover.cliques[clique]].sum()))
@@ -250,7 +250,7 @@ class Guarded(CliqueLearner[State, Ticket]):
 
     def estimates(self, state: State) -> Floats:
         """(N,) the estimated cumulative losses, in the order of the arms."""
-        if self.handed_over(state) is not None:
+        if state.clock[HANDED_OVER] > 0.0:
             return self.then.estimates(state.then)
         losses = np.empty(self.n_arms)
         losses[state.order] = state.estimates + state.table[self.cover.owner[state.order], ADDED]
@@ -264,7 +264,7 @@ class Guarded(CliqueLearner[State, Ticket]):
         cover = where if isinstance(where, CliqueCover) else clique_cover(where)
         learner = type(self).from_settings(cover, self.settings())
         then = state.then
-        if self.handed_over(state) is None:
+        if state.clock[HANDED_OVER] == 0.0:
             clock = then.clock.copy()
             clock[OWN_ROUND] = state.clock[ROUND]
             clock[BASELINE_MEAN] = clock[HIGHEST] = self.then.constants.baseline_share * state.clock[RECENT]
@@ -274,7 +274,7 @@ class Guarded(CliqueLearner[State, Ticket]):
             losses = np.minimum(losses, losses.min() + most)
         later = learner.init()
         later.clock[:] = state.clock
-        if self.handed_over(state) is None:
+        if state.clock[HANDED_OVER] == 0.0:
             later.clock[HANDED_OVER], later.clock[EARLIER] = state.clock[ROUND], 0.0
             later.clock[REASON] = MOVED
         later.clock[LATE] += 1.0  # the theorem says nothing about a run whose arms changed
@@ -292,10 +292,7 @@ RECIPES = (
         Guarded,
         "sqrt(T sum_k R_k); sum_k log T / Delta_k where stochastic; sqrt(C) (docs/guarded_proof.md)",
         "guarded",
-        {
-            name: "number"
-            for name in ("start", "allowance", "sharpness", "proof", "share", "room_limit", "alarm")
-        },
+        dict.fromkeys(("start", "allowance", "sharpness", "proof", "share", "room_limit", "alarm"), "number"),
         kind=Guarded,
         world="any",
     ),

@@ -22,17 +22,17 @@ from allworlds.learners.tsallis_shannon_round import Ticket
 
 Floats = NDArray[np.float64]
 
-SEEN, LEAST, AVERAGE, MEAN, LOWEST, ADDED, PAST, PLAYS, MOST, PAST_INSIDE, ALLOWED, INSIDE, ROOM, MASS, BASELINE = range(
-    15
+SEEN, LEAST, AVERAGE, MEAN, LOWEST, ADDED, PAST, PLAYS, MOST, PAST_INSIDE, ALLOWED, INSIDE, ROOM, MASS, BASELINE = (
+    range(15)
 )
-"""Columns of the table. Of what was seen of a clique: how often; the lowest sum of losses of an arm; the sum of the mean
-losses of its arms; the lowest mean as the next choice sees it. Of the account: the lowest estimate of an arm, without
-what every undrawn round adds, and that. Of the plays: ``sum sqrt(M)`` of the epochs that have ended, the plays of this
+"""Columns of the table. Of what was seen of a clique: how often; the lowest sum of losses of an arm; the sum of the
+mean losses of its arms; the lowest mean as the next choice sees it. Of the account: the lowest estimate of an arm,
+without what every round adds, and that. Of the plays: ``sum sqrt(M)`` of the epochs that have ended, the plays of this
 epoch and those of the arm played most, the same sum inside the clique, and both sums with this epoch. And of the coming
 round: the room, the probability of the clique and its baseline."""
 
-ROUND, INCURRED, RECENT, NEXT_EPOCH, BEST, HANDED_OVER, EARLIER, REASON, UP, DOWN, HELD_BACK, BOUND, LATE, COINS = range(
-    14
+ROUND, INCURRED, RECENT, NEXT_EPOCH, BEST, HANDED_OVER, EARLIER, REASON, UP, DOWN, HELD_BACK, BOUND, LATE, COINS = (
+    range(14)
 )
 """Places in the clock: the round; the losses incurred so far, and their running mean; when the next epoch begins; the
 lowest mean; the first round that was left to Algorithm 1 (0 if there is none yet), how many rounds it has not counted,
@@ -72,7 +72,7 @@ class State(NamedTuple):
     sums: Floats
     """(N,) the losses seen of each arm."""
     estimates: Floats
-    """(N,) ``Lhat`` without what every undrawn round adds, which is a column of the table."""
+    """(N,) ``Lhat`` without what every round adds to a clique, which is a column of the table."""
     plays: Floats
     """(N,) how often each arm was played in this epoch."""
     table: Floats
@@ -105,7 +105,7 @@ def precision(clock: Floats, rules: Rules) -> float:
     start = 0.25 * rules.prior
     leader = (clock[COINS] + start) / (clock[COINS + 1] + start)
     others = (clock[COINS + 2] + start) / (clock[COINS + 3] + start)
-    return min(max(1.0, min(leader, others)), rules.most_precise)
+    return float(min(max(1.0, min(leader, others)), rules.most_precise))
 
 
 @lean_jit
@@ -153,7 +153,7 @@ def settle(state: State) -> None:
     """
     table, clock, rules = state.table, state.clock, state.rules
     n_cliques = table.shape[0]
-    start, total, best, largest = rules.start * math.sqrt(n_cliques), 0.0, math.inf, -math.inf
+    start, total, best, largest = rules.start * math.sqrt(n_cliques), 0.0, 1.0, -math.inf
     for k in range(n_cliques):
         total += table[k, ALLOWED]
     for k in range(n_cliques):
@@ -251,7 +251,10 @@ def update(state: State, ticket: Ticket, losses: Floats) -> None:
 
 @lean_jit
 def learn(state: State, ticket: Ticket, losses: Floats, excess: float) -> float:
-    """:func:`update`, holding back ``excess`` after the handover; before it, what is held back follows from the state."""
+    """:func:`update`, holding back ``excess`` after the handover; before it, what is held back follows from the state.
+
+    Return what was held back of an estimate of Algorithm 1.
+    """
     clock = state.clock
     if clock[HANDED_OVER] > 0.0:
         own = renumbered(ticket, int(ticket.round - clock[EARLIER]))
@@ -380,14 +383,17 @@ def write_masses(state: State, masses: Floats) -> None:
 
 
 @lean_jit
-def read_bound(state: State) -> tuple[float, float]:
-    """The bound on the regret so far, and what was held back: those of the account, and of Algorithm 1 after it."""
+def read_safeguards(state: State) -> tuple[float, float, float]:
+    """The bound on the regret so far, what was held back, and the round of the handover.
+
+    The first two are those of the account, and of Algorithm 1 after it.
+    """
     clock = state.clock
-    bound, held_back = clock[BOUND], clock[HELD_BACK]
+    bound, held_back, handed_over = clock[BOUND], clock[HELD_BACK], math.nan
     if clock[HANDED_OVER] > 0.0:
-        after = algorithm_1.read_bound(state.then)
-        bound, held_back = bound + after[0], held_back + after[1]
-    return bound if clock[LATE] == 0.0 else math.nan, held_back
+        after = algorithm_1.read_safeguards(state.then)
+        bound, held_back, handed_over = bound + after[0], held_back + after[1], clock[HANDED_OVER]
+    return bound if clock[LATE] == 0.0 else math.nan, held_back, handed_over
 
 
 register_kernels(
@@ -397,7 +403,7 @@ register_kernels(
     resolve,
     visibility_getter=visibility_of,
     masses_kernel=write_masses,
-    bound_kernel=read_bound,
+    safeguards_kernel=read_safeguards,
     distribution_kernel=write_distribution,
     learn_kernel=learn,
 )

@@ -375,10 +375,13 @@ def write_masses(state: State, masses: NDArray[np.float64]) -> None:
 
 
 @lean_jit
-def read_bound(state: State) -> tuple[float, float]:
-    """The bound on the regret so far, and what was held back; NaN where nothing is entered into the ledger."""
+def read_safeguards(state: State) -> tuple[float, float, float]:
+    """The bound on the regret so far, and what was held back; NaN where nothing is entered into the ledger.
+
+    Nothing is ever left to another learner.
+    """
     held_back = state.ledger[BIAS] if state.terms.holds else math.nan
-    return bound_now(state.ledger, state.terms, state.clock), held_back
+    return bound_now(state.ledger, state.terms, state.clock), held_back, math.nan
 
 
 register_kernels(
@@ -387,7 +390,7 @@ register_kernels(
     update,
     visibility_getter=visibility_of,
     masses_kernel=write_masses,
-    bound_kernel=read_bound,
+    safeguards_kernel=read_safeguards,
     distribution_kernel=write_distribution,
     learn_kernel=learn,
 )

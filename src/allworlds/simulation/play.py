@@ -28,9 +28,9 @@ from allworlds.kernels.random import STREAM_LEARNER, as_seed, uniform_pair
 from allworlds.learners import Learner
 from allworlds.learners.dispatch import (
     Visibility,
-    bound_and_held_back,
     draw,
     regraph,
+    safeguards,
     update,
     visibility,
     write_clique_masses,
@@ -177,7 +177,7 @@ def run(
         record.counts[ticket.arm] += 1
         if recorded:
             write_regret(totals, record.rows[row])
-            record.bounds[row, 0], record.bounds[row, 1] = bound_and_held_back(state)
+            record.safeguards[row, 0], record.safeguards[row, 1], record.safeguards[row, 2] = safeguards(state)
             row += 1
 
 

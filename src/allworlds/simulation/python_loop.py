@@ -17,9 +17,9 @@ from allworlds.kernels.random import STREAM_LEARNER, uniform_pair
 from allworlds.learners import Learner
 from allworlds.learners.dispatch import (
     Visibility,
-    bound_and_held_back,
     draw,
     regraph,
+    safeguards,
     update,
     visibility,
     write_clique_masses,
@@ -55,7 +55,7 @@ def python_loop(learner: Any, world: World | Reactive, horizon: int, seed: int, 
         record.counts[arm] += 1
         if recorded:
             write_regret(stage.totals, record.rows[row])
-            record.bounds[row] = player.bound_and_held_back()
+            record.safeguards[row] = player.safeguards()
             row += 1
     return as_trace(player.title, _name_of(world), seed, rounds, record, time.perf_counter() - started)
 
@@ -106,7 +106,7 @@ class _Compiled:
         arm, seen = self.choose(1)
         self.observe(arm, seen, np.zeros(seen.size))
         self.write_clique_masses(np.empty(self.n_cliques))
-        self.bound_and_held_back()
+        self.safeguards()
         self.state = learner.init()
 
     def begin_round(self, round: int, hinge_loss: float) -> None:
@@ -126,8 +126,8 @@ class _Compiled:
     def write_clique_masses(self, masses: Floats) -> None:
         write_clique_masses(self.state, masses)
 
-    def bound_and_held_back(self) -> tuple[float, float]:
-        return bound_and_held_back(self.state)
+    def safeguards(self) -> tuple[float, float, float]:
+        return safeguards(self.state)
 
 
 class _Plain:
@@ -173,8 +173,8 @@ class _Plain:
     def write_clique_masses(self, masses: Floats) -> None:
         pass
 
-    def bound_and_held_back(self) -> tuple[float, float]:
-        return math.nan, math.nan
+    def safeguards(self) -> tuple[float, float, float]:
+        return math.nan, math.nan, math.nan
 
 
 class _Pure:

@@ -46,8 +46,11 @@ class Trace:
     expected regret against any arm fixed beforehand, which is not the arm that turns out best where losses react to
     the learner. None where the learner has none."""
     held_back: Floats | None
-    """What the deficit limit has held back up to the round: it rises where the safeguard of the default fired, and is
-    a part of ``regret_bound``. None where the learner does not count it."""
+    """What a limit on single estimates has held back up to the round, a part of ``regret_bound``: it rises where the
+    limit fired. None where the learner does not count it."""
+    handed_over: int | None
+    """The first round that was left to another learner, as the default leaves all to Algorithm 1 when its means can no
+    longer be trusted. None where there was none."""
     counts: NDArray[np.int64]
     """(N,) how often each arm was played."""
     seconds: float
@@ -72,10 +75,11 @@ class Trace:
     def to_pandas(self) -> Any:
         """A DataFrame with a row for each recorded round, its index, and a column for each recorded quantity.
 
-        Clique ``k`` has the column ``clique_mass_k``. What was not recorded has no column.
+        Clique ``k`` has the column ``clique_mass_k``; ``handed_over`` says whether the round was left to another
+        learner. What was not recorded has no column.
         """
         pandas = import_extra("pandas", "tables")
-        columns = {
+        columns: dict[str, NDArray[Any]] = {
             "pseudo_regret": self.pseudo_regret,
             "clean_regret": self.clean_regret,
             "realised_regret": self.realised_regret,
@@ -85,6 +89,8 @@ class Trace:
             columns["regret_bound"] = self.regret_bound
         if self.held_back is not None:
             columns["held_back"] = self.held_back
+        if self.handed_over is not None:
+            columns["handed_over"] = self.rounds >= self.handed_over
         if self.clique_mass is not None:
             columns |= {f"clique_mass_{k}": mass for k, mass in enumerate(self.clique_mass.T)}
         return pandas.DataFrame(columns, index=pandas.Index(self.rounds, name="round"))
@@ -117,8 +123,9 @@ class Record(NamedTuple):
     """(R, 4) regret in played means, in clean means and in losses; and the corruption."""
     masses: Floats
     """(R, K) clique masses; no column where the learner has no cliques."""
-    bounds: Floats
-    """(R, 2) the bound on the expected regret so far and what was held back; NaN where there is none."""
+    safeguards: Floats
+    """(R, 3) the bound on the expected regret so far, what was held back, and the first round that was left to another
+    learner; NaN where there is none."""
     counts: NDArray[np.int64]
     """(N,)"""
 
@@ -128,7 +135,7 @@ def new_record(n_rounds: int, n_cliques: int, n_arms: int) -> Record:
     return Record(
         np.zeros((n_rounds, 4)),
         np.zeros((n_rounds, n_cliques)),
-        np.full((n_rounds, 2), np.nan),
+        np.full((n_rounds, 3), np.nan),
         np.zeros(n_arms, dtype=np.int64),
     )
 
@@ -136,7 +143,7 @@ def new_record(n_rounds: int, n_cliques: int, n_arms: int) -> Record:
 def as_trace(learner: str, world: str, seed: int, rounds: NDArray[np.int64], record: Record, seconds: float) -> Trace:
     """The record under its names."""
     played, clean, realised, corruption = record.rows.T.copy()
-    bound, held_back = record.bounds.T.copy()
+    bound, held_back, handed_over = record.safeguards.T.copy()
     return Trace(
         learner=learner,
         world=world,
@@ -150,6 +157,7 @@ def as_trace(learner: str, world: str, seed: int, rounds: NDArray[np.int64], rec
         clique_mass=record.masses if record.masses.shape[1] else None,
         regret_bound=None if np.isnan(bound[-1]) else bound,
         held_back=None if np.isnan(held_back[-1]) else held_back,
+        handed_over=None if np.isnan(handed_over[-1]) else int(handed_over[-1]),
         counts=record.counts,
         seconds=seconds,
     )
