@@ -26,6 +26,7 @@ where ``M_je`` counts the plays of clique j in epoch e, from round ``2^e`` to ``
 k of other arms than the one played most. What is missing to that is the *room* of the clique, and ``e_k`` is in inverse
 proportion to it: a clique with little room left is drawn soon. No estimate may give a clique more room than
 ``0.15 t + 6 sqrt(t)``, with 100 rounds more in ``t``, so that none is forgotten for long.
+In rounds in which some clique is masked, the account stands still.
 
 *The alarm.* When the losses of cliques that do not lead deviate from their means in one direction for longer than
 chance would (a cumulative sum of recursive residuals: Brown, Durbin and Evans 1975), means of the past say little about
@@ -62,6 +63,7 @@ from allworlds.learners.guarded_round import (
     EARLIER,
     HANDED_OVER,
     LATE,
+    MASKED,
     MASS,
     MOVED,
     NEXT_EPOCH,
@@ -80,6 +82,8 @@ from allworlds.learners.tsallis_shannon import TsallisShannon
 from allworlds.learners.tsallis_shannon_round import Ticket
 
 Floats = NDArray[np.float64]
+ALARM_PER_CLIQUE = 0.4
+"""Cliques are drawn because their means are low, often by luck, so what they show next is higher: a little for each."""
 REASONS = ("", "an arm had no room left", "losses moved", "arms came or went")
 
 
@@ -115,14 +119,14 @@ class Guarded(CliqueLearner[State, Ticket]):
     """``c``: what it is allowed for the root of the plays of the other cliques in each epoch."""
     sharpness: float = 2.0
     """How fast the weight of a clique falls with the evidence against it; 1 is minimum empirical divergence."""
-    proof: float = 1.5
-    """How safely a clique proves that it is worse: the exponent with which the chance of a false handover falls."""
+    proof: float = 1.0
+    """How many times the draws with which the chance that a worse clique loses its room falls like 1 / room."""
     share: float = 0.5
     """The baseline is this share of the mean of the losses incurred lately; below 1, an unseen clique comes back."""
     room_limit: float = 0.15
     """No clique has more room than this share of the rounds so far, but for a root."""
-    alarm: float | None = 14.0
-    """Where the cumulative sum ends; None without an alarm."""
+    alarm: float | None = 12.0
+    """Where the cumulative sum ends, and 0.4 more for each clique; None without an alarm."""
 
     def __init__(
         self,
@@ -157,14 +161,14 @@ class Guarded(CliqueLearner[State, Ticket]):
             allowance=self.allowance,
             sharpness=self.sharpness,
             proof=self.proof,
-            least_proof=0.5,
+            least_proof=0.25,
             most_proof=4.0,
             share=self.share,
             memory=20.0,  # as the baseline of Algorithm 1
             room_limit=self.room_limit,
             room_root=6.0,  # as the deficit limit of Algorithm 1
             most_exploration=0.5,  # of all rounds, whatever the rooms ask for
-            alarm=math.inf if self.alarm is None else self.alarm,
+            alarm=math.inf if self.alarm is None else self.alarm + ALARM_PER_CLIQUE * self.n_cliques,
             drift=0.4,
             least_seen=4.0,
             prior=10.0,
@@ -178,7 +182,7 @@ class Guarded(CliqueLearner[State, Ticket]):
             sums=np.zeros(n_arms),
             estimates=np.zeros(n_arms),
             plays=np.zeros(n_arms),
-            table=np.zeros((n_cliques, BASELINE + 1)),
+            table=np.zeros((n_cliques, MASS + 1)),
             clock=np.zeros(COINS + 4),
             rules=self.rules,
             owner=self.cover.owner,
@@ -232,13 +236,14 @@ class Guarded(CliqueLearner[State, Ticket]):
         return state
 
     def ticket_from(self, state: State, arm: int, distribution: Floats) -> Ticket:
-        """The ticket whose clique has its probability under ``distribution``."""
+        """The ticket whose clique has its probability under ``distribution``; it says whether some clique has none."""
         if state.clock[HANDED_OVER] > 0.0:
             return renumbered(self.then.ticket_from(state.then, arm, distribution), self.round(state))
         clique = int(self.cover.owner[arm])
-        mass = min(1.0, float(distribution[self.cover.cliques[clique]].sum()))
-        baseline = min(float(self.share * state.clock[RECENT]), 0.9 * mass * float(state.table[clique, ROOM]))
-        return Ticket(arm, float(distribution[arm]), clique, mass, baseline, 0.0, self.round(state))
+        masses = np.bincount(self.cover.owner, weights=distribution, minlength=self.n_cliques)
+        mass, baseline = min(1.0, float(masses[clique])), float(state.table[clique, BASELINE])
+        masked = MASKED if masses.min() == 0.0 else 0.0
+        return Ticket(arm, float(distribution[arm]), clique, mass, baseline, masked, self.round(state))
 
     def check_ticket(self, ticket: Ticket) -> None:
         """Raise InvalidState unless arm and clique belong together and the numbers are possible."""
@@ -246,7 +251,7 @@ class Guarded(CliqueLearner[State, Ticket]):
 
     def weights_of(self, ticket: Ticket) -> tuple[Floats, float]:
         """The clique's probability for every arm of it, and the baseline."""
-        return self.then.weights_of(ticket)
+        return self.then.weights_of(ticket._replace(damping=0.0))
 
     def estimates(self, state: State) -> Floats:
         """(N,) the estimated cumulative losses, in the order of the arms."""

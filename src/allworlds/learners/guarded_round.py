@@ -22,14 +22,13 @@ from allworlds.learners.tsallis_shannon_round import Ticket
 
 Floats = NDArray[np.float64]
 
-SEEN, LEAST, AVERAGE, MEAN, LOWEST, ADDED, PAST, PLAYS, MOST, PAST_INSIDE, ALLOWED, INSIDE, ROOM, MASS, BASELINE = (
-    range(15)
-)
+SEEN, LEAST, AVERAGE, MEAN, LOWEST, ADDED, PAST, PLAYS, MOST, PAST_INSIDE, ALLOWED, INSIDE = range(12)
+ROOM, PROOF, BASELINE, MASS = range(12, 16)
 """Columns of the table. Of what was seen of a clique: how often; the lowest sum of losses of an arm; the sum of the
 mean losses of its arms; the lowest mean as the next choice sees it. Of the account: the lowest estimate of an arm,
 without what every round adds, and that. Of the plays: ``sum sqrt(M)`` of the epochs that have ended, the plays of this
 epoch and those of the arm played most, the same sum inside the clique, and both sums with this epoch. And of the coming
-round: the room, the probability of the clique and its baseline."""
+round: the room, how much of its probability is for proof, its baseline, and its probability."""
 
 ROUND, INCURRED, RECENT, NEXT_EPOCH, BEST, HANDED_OVER, EARLIER, REASON, UP, DOWN, HELD_BACK, BOUND, LATE, COINS = (
     range(14)
@@ -41,6 +40,8 @@ late. From ``COINS`` on, of the leader and of the others: what the losses would 
 do."""
 ACCOUNT, ALARM, MOVED = 1.0, 2.0, 3.0
 """Why all was left to Algorithm 1: an arm had no room left, losses moved, or arms came or went."""
+MASKED = 1.0
+"""The ``damping`` of a ticket that was drawn while some clique was masked; else it is 0."""
 TINY = 40.0
 """A weight below ``exp(-TINY)`` is 0."""
 
@@ -76,7 +77,7 @@ class State(NamedTuple):
     plays: Floats
     """(N,) how often each arm was played in this epoch."""
     table: Floats
-    """(K, 15) what is known of each clique."""
+    """(K, 16) what is known of each clique."""
     clock: Floats
     """(17,) what is known beside it."""
     rules: Rules
@@ -108,6 +109,25 @@ def precision(clock: Floats, rules: Rules) -> float:
     return float(min(max(1.0, min(leader, others)), rules.most_precise))
 
 
+@inline_jit
+def evidence_needed(gap: float, best: float, baseline: float, precise: float) -> float:
+    """``N``: if a clique is drawn with probability ``N / room``, the chance that it loses its room falls like 1 / room.
+
+    A draw multiplies the room by ``1 + (l - b) / N``, and without one it falls by ``f = m - b`` a round, ``m`` the
+    lowest mean and ``b`` the baseline. The mean of 1 / room is constant if ``E 1 / (1 + (l - b) / N) = 1 - f / N``. For
+    losses of 0 and 1 with mean ``m + gap`` that is
+
+        gap N^2 - (m (1 - m) + f^2) N + f b (1 - b) = 0,
+
+    whose larger root is safe. Losses that vary less by a factor ``precise``, down to none, are between this and
+    ``N = f (f + gap) / gap``.
+    """
+    fall = best - baseline
+    spread = best * (1.0 - best) / precise + fall * fall + (1.0 - 1.0 / precise) * fall * gap
+    product = 4.0 * gap * fall * baseline * (1.0 - baseline) / precise
+    return (spread + math.sqrt(max(0.0, spread * spread - product))) / (2.0 * max(gap, 1e-3))
+
+
 @lean_jit
 def resolve(state: State) -> None:
     """The account, and the probabilities of the coming round, or the handover."""
@@ -131,15 +151,14 @@ def resolve(state: State) -> None:
             weight = 0.0
             if 2.0 * sharp * gap * gap < TINY:  # kl >= 2 gap^2
                 weight = exp(-min(TINY, sharp * divergence(mean, best)))
-            spread = mean * (1.0 - mean) / precise + (mean - baseline) ** 2
-            proof = rules.proof * spread / (2.0 * max(gap, 1e-3))
+            proof = rules.proof * evidence_needed(gap, best, baseline, precise)
             proof = min(max(proof, rules.least_proof), rules.most_proof)
             proof = min(rules.most_exploration / n_cliques, proof / table[k, ROOM])
-        table[k, MASS], table[k, BASELINE] = weight, proof  # room for both, until their sums are known
+        table[k, MASS], table[k, PROOF] = weight, proof
         weights += weight
         proofs += proof
     for k in range(n_cliques):
-        table[k, MASS] = (1.0 - proofs) * table[k, MASS] / weights + table[k, BASELINE]
+        table[k, MASS] = (1.0 - proofs) * table[k, MASS] / weights + table[k, PROOF]
         table[k, BASELINE] = min(baseline, 0.9 * table[k, MASS] * table[k, ROOM])
 
 
@@ -192,16 +211,8 @@ def draw(state: State, first: float, second: float) -> Ticket:
 
 @inline_jit
 def renumbered(ticket: Ticket, round: int) -> Ticket:
-    """The ticket with another round: Algorithm 1 counts from the handover on."""
-    return Ticket(
-        ticket.arm,
-        ticket.probability,
-        ticket.clique,
-        ticket.clique_probability,
-        ticket.baseline,
-        ticket.damping,
-        round,
-    )
+    """The ticket with another round, and not masked: Algorithm 1 counts from the handover on, and knows no masks."""
+    return Ticket(ticket.arm, ticket.probability, ticket.clique, ticket.clique_probability, ticket.baseline, 0.0, round)
 
 
 @inline_jit
@@ -261,12 +272,14 @@ def learn(state: State, ticket: Ticket, losses: Floats, excess: float) -> float:
         held_back = algorithm_1.learn(state.then, own, losses, excess)
         clock[ROUND] += 1.0
         return held_back
-    if ticket.round != clock[ROUND]:
+    incurred = incurred_of(state, ticket, losses)
+    if ticket.damping == MASKED:
         clock[LATE] += 1.0
-    incurred = enter(state, ticket, losses)
+    else:
+        clock[LATE] += 1.0 if ticket.round != clock[ROUND] else 0.0
+        enter(state, ticket, losses, incurred)
     watch(state, ticket, losses, incurred)
     count(state, ticket, losses)
-    clock[INCURRED] += incurred
     clock[RECENT] += min(1.0, state.rules.memory / (clock[ROUND] + MEMORY_START)) * (incurred - clock[RECENT])
     clock[ROUND] += 1.0
     if clock[ROUND] >= clock[NEXT_EPOCH]:
@@ -276,17 +289,28 @@ def learn(state: State, ticket: Ticket, losses: Floats, excess: float) -> float:
 
 
 @inline_jit
-def enter(state: State, ticket: Ticket, losses: Floats) -> float:
-    """Enter the round into the account: ``Lhat_i += b + 1{drawn} (l_i - b) / q``; return the loss incurred.
+def incurred_of(state: State, ticket: Ticket, losses: Floats) -> float:
+    """The loss of the arm that was played."""
+    incurred = 0.0
+    for j in range(losses.size):
+        if state.order[state.starts[ticket.clique] + j] == ticket.arm:
+            incurred = losses[j]
+    return float(incurred)
+
+
+@inline_jit
+def enter(state: State, ticket: Ticket, losses: Floats, incurred: float) -> None:
+    """Enter the round into the account: ``Lhat_i += b + 1{drawn} (l_i - b) / q``, the loss incurred and the play.
 
     No estimate may rise above the one that gives its clique the most room it can have; what is lowered by that counts
-    as held back.
+    as held back. A round in which some clique was masked is not entered: nobody could have played its arms, and what
+    is not drawn would only seem the better for it.
     """
     table, clock, rules = state.table, state.clock, state.rules
     drawn, start = ticket.clique, state.starts[ticket.clique]
     t = clock[ROUND] + MEMORY_START
     most = rules.room_limit * t + rules.room_root * math.sqrt(t) - table[drawn, ROOM] + table[drawn, LOWEST]
-    incurred, lowest, unlimited = 0.0, math.inf, math.inf
+    lowest, unlimited = math.inf, math.inf
     for j in range(losses.size):
         i = start + j
         before = state.estimates[i]
@@ -297,12 +321,16 @@ def enter(state: State, ticket: Ticket, losses: Floats) -> float:
         state.estimates[i] = after
         lowest = min(lowest, after)
         if state.order[i] == ticket.arm:
-            incurred = losses[j]
+            state.plays[i] += 1.0
+            table[drawn, MOST] = max(table[drawn, MOST], state.plays[i])
     for k in range(table.shape[0]):
         table[k, ADDED] += ticket.baseline if k == drawn else table[k, BASELINE]
     clock[HELD_BACK] += ticket.clique_probability * (unlimited - lowest)
     table[drawn, LOWEST] = lowest
-    return incurred
+    clock[INCURRED] += incurred
+    table[drawn, PLAYS] += 1.0
+    table[drawn, ALLOWED] = table[drawn, PAST] + math.sqrt(table[drawn, PLAYS])
+    table[drawn, INSIDE] = table[drawn, PAST_INSIDE] + math.sqrt(table[drawn, PLAYS] - table[drawn, MOST])
 
 
 @inline_jit
@@ -336,23 +364,16 @@ def watch(state: State, ticket: Ticket, losses: Floats, incurred: float) -> None
 
 @inline_jit
 def count(state: State, ticket: Ticket, losses: Floats) -> None:
-    """What was seen, and how often which arm was played."""
+    """What was seen."""
     table, drawn, start = state.table, ticket.clique, state.starts[ticket.clique]
     least, average = math.inf, 0.0
     for j in range(losses.size):
-        i = start + j
-        state.sums[i] += losses[j]
-        least = min(least, state.sums[i])
+        state.sums[start + j] += losses[j]
+        least = min(least, state.sums[start + j])
         average += losses[j] / losses.size
-        if state.order[i] == ticket.arm:
-            state.plays[i] += 1.0
-            table[drawn, MOST] = max(table[drawn, MOST], state.plays[i])
     table[drawn, SEEN] += 1.0
     table[drawn, LEAST] = least
     table[drawn, AVERAGE] += average
-    table[drawn, PLAYS] += 1.0
-    table[drawn, ALLOWED] = table[drawn, PAST] + math.sqrt(table[drawn, PLAYS])
-    table[drawn, INSIDE] = table[drawn, PAST_INSIDE] + math.sqrt(table[drawn, PLAYS] - table[drawn, MOST])
 
 
 @lean_jit
