@@ -14,7 +14,7 @@ from allworlds.foundation.errors import InvalidParameter, InvalidState
 from allworlds.graphs import disjoint_cliques
 from allworlds.learners.dispatch import learn
 from allworlds.learners.guarded import Guarded
-from allworlds.learners.guarded_round import AVERAGE, DOWN, LATE, MASS, REASON, SEEN, UP
+from allworlds.learners.guarded_round import AVERAGE, DOWN, LATE, MASS, REASON, SEEN, UP, evidence_needed
 
 ALONE, ALIKE, MIXED = [[0], [1], [2], [3]], [[0, 1, 2], [3, 4, 5]], [[4], [0, 6, 2, 5], [3, 1]]
 COVERS = {"bandit": ALONE, "alike": ALIKE, "mixed": MIXED, "one clique": [[2, 0, 1]], "one arm": [[0]]}
@@ -618,3 +618,30 @@ def test_losses_that_are_all_nothing_or_all_one_stay_finite(level):
     assert all(np.isfinite(array).all() for array in learner.pack(state).values())
     assert state.table[:, SEEN].sum() == 300
     assert state.table[:, AVERAGE].sum() == pytest.approx(300 * level)
+
+
+# --- what a clique needs to prove itself ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("best", "gap", "share"), [(0.45, 0.1, 0.5), (0.3, 0.4, 0.5), (0.2, 0.7, 0.5), (0.8, 0.15, 0.7)]
+)
+def test_with_the_draws_it_needs_one_over_the_room_is_constant_on_average(best, gap, share):
+    """The equation of the docs, put together from a draw's two outcomes and from how the room falls without one."""
+    baseline, mean = share * best, best + gap
+    needed = evidence_needed(gap, best, baseline, 1.0)
+    after_a_draw = sum(chance / (1.0 + (loss - baseline) / needed) for loss, chance in ((1.0, mean), (0.0, 1.0 - mean)))
+    assert after_a_draw == pytest.approx(1.0 - (best - baseline) / needed, rel=1e-9)
+    assert needed > baseline, "a single draw must not take more than the whole room"
+    assert sum(
+        chance / (1.0 + (loss - baseline) / (1.1 * needed)) for loss, chance in ((1.0, mean), (0.0, 1.0 - mean))
+    ) < 1.0 - (best - baseline) / (1.1 * needed), "more draws are safer"
+
+
+def test_losses_that_do_not_vary_need_the_least_proof():
+    assert evidence_needed(0.2, 0.4, 0.2, math.inf) == pytest.approx(0.2 * 0.4 / 0.2)
+    assert (
+        evidence_needed(0.2, 0.4, 0.2, 100.0)
+        < evidence_needed(0.2, 0.4, 0.2, 10.0)
+        < evidence_needed(0.2, 0.4, 0.2, 1.0)
+    )
