@@ -7,11 +7,11 @@ over sqrt(K T), and the exponent with which the mean grows, with a 95 % interval
 
     python benchmarks/attacks.py                                    # the fixed attacks; hours on two cores
     python benchmarks/attacks.py --quick                            # the same with few runs and short; minutes
-    python benchmarks/attacks.py --learner tsallis-shannon --sizes 2x1 --only lock-in
+    python benchmarks/attacks.py --learner guarded --sizes 2x1 --only lock-in
     python benchmarks/attacks.py --search --minutes 6 --found found.json    # search against each learner, then report
     python benchmarks/attacks.py --load found.json --out attacks.md         # play again what was found
     python benchmarks/attacks.py --load found.json --learner exp3-ix        # the same with another learner
-    python benchmarks/attacks.py --learner tsallis-shannon --sizes 2x1 --docs attacks   # into docs/practical.md
+    python benchmarks/attacks.py --learner guarded --sizes 2x1 --docs attacks   # into docs/practical.md
 
 From Python, with ``benchmarks/`` on the path, for any ``learner_factory(cover, horizon) -> learner``:
 
@@ -39,7 +39,7 @@ from pages import PRACTICAL, write_between_marks
 
 __all__ = ["Table", "by_spec", "evaluate", "fixed_attacks", "report", "search", "search_with_effort"]
 
-LEARNERS = ("tsallis-shannon", "tsallis-shannon-sharp", "exp3-ix", "tsallis-inf-rv")
+LEARNERS = ("guarded", "tsallis-shannon", "tsallis-shannon-sharp", "exp3-ix", "tsallis-inf-rv")
 HORIZONS = (20_000, 100_000, 400_000)
 RUNS = (2_000, 2_000, 200)
 QUICK = ((5_000, 20_000), (100, 50))

@@ -8,7 +8,7 @@ rivals: about half an hour on two cores for reporting, five minutes for tuning. 
     scripts/bench regret                                        # the reporting cells, and the goals
     scripts/bench regret --tail-seeds 300 --docs                # the same, into docs/practical.md
     scripts/bench regret --tuning                               # the tuning cells, 12 seeds
-    scripts/bench regret --tuning --learner tsallis-shannon --learner tsallis-shannon:beta=1 --cells
+    scripts/bench regret --tuning --learner guarded --learner guarded:share=0.8 --cells
     scripts/bench regret --list
 """
 
@@ -42,7 +42,7 @@ def parse() -> argparse.Namespace:
     """The options; those that would publish tuning cells are refused."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "--learner", action="append", metavar="SPEC", help="ours (default: tsallis-shannon); repeatable"
+        "--learner", action="append", metavar="SPEC", help="ours (default: guarded); repeatable"
     )
     parser.add_argument("--rivals", default=",".join(RIVALS), help="comma-separated (default: %(default)s)")
     parser.add_argument("--tuning", action="store_true", help="the cells for choosing, not those for reporting")
@@ -83,7 +83,7 @@ def main() -> None:
     seeds_of = tuning_seeds if options.tuning else reporting_seeds
     seeds = seeds_of(options.seeds or (12 if options.tuning else 20))
     tail = seeds_of(max(len(seeds), options.tail_seeds or (0 if options.tuning else 100)))
-    ours = {spec: by_spec(spec) for spec in options.learner or ["tsallis-shannon"]}
+    ours = {spec: by_spec(spec) for spec in options.learner or ["guarded"]}
     rivals = [spec for spec in options.rivals.split(",") if spec]
     started = time.perf_counter()
     rows = compare(ours, cells, seeds, tail, rivals, Cache(), jobs=options.jobs, progress=True)

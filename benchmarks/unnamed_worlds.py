@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 import allworlds as aw
 
 Floats = NDArray[np.float64]
-LEARNERS = ("tsallis-shannon", "thompson-n", "ucb-n", "exp3-ix", "tsallis-inf-rv")
+LEARNERS = ("guarded", "tsallis-shannon", "thompson-n", "ucb-n", "exp3-ix", "tsallis-inf-rv")
 SIZES = {"2x1": [1, 1], "10x1": [1] * 10, "5,2,1": [5, 2, 1], "8x6": [6] * 8}
 FIRST_SEED = 900_000
 """Of seeds that nothing was chosen on."""

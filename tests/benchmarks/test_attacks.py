@@ -47,11 +47,12 @@ def test_the_lock_in_of_the_bench_is_the_world_by_that_name():
 
 
 @pytest.mark.compiled
+@pytest.mark.parametrize("learner", ["guarded", "tsallis-shannon"])
 @pytest.mark.parametrize("name", ["lock-in", "half, one, zero", "late switch", "late end", "baseline too low"])
-def test_the_default_keeps_its_promise_in_the_short_form(name):
+def test_the_default_and_what_it_falls_back_to_keep_their_promise_in_the_short_form(name, learner):
     """No run loses a tenth of the rounds, and the mean is below 3 sqrt(KT)."""
     (table,) = [table for table in fixed_attacks((1, 1)) if table.name == name]
-    measured = measure(evaluate(by_spec("tsallis-shannon"), table, 20_000, range(40)), 20_000, 2)
+    measured = measure(evaluate(by_spec(learner), table, 20_000, range(40)), 20_000, 2)
     assert measured.share_failed == 0.0
     assert measured.per_root < 3.0
 

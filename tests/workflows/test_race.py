@@ -406,8 +406,8 @@ def test_the_full_race_has_every_learner_every_kind_of_world_and_every_attack():
 
 
 def test_the_default_race_can_be_planned():
-    assert len(Race().plan().cells) == 4 * 8 * 20
-    assert Race().ours == "tsallis-shannon"
+    assert len(Race().plan().cells) == 4 * 9 * 20
+    assert Race().ours == "guarded"
 
 
 def test_two_spellings_of_a_learner_or_a_world_are_one():

@@ -44,7 +44,7 @@ def race(
         Several,
         typer.Option(
             help="A learner; repeat for several.",
-            show_default="eight of them, or as many as take the graph",
+            show_default="nine of them, or as many as take the graph",
             metavar="SPEC",
         ),
     ] = None,
