@@ -120,14 +120,16 @@ class Answer(NamedTuple):
 def worth(case: Case, log: pd.DataFrame, losses: np.ndarray) -> float:
     """The variance of the ordinary estimate over that of ours, exactly, from the probabilities that were logged.
 
-    A term of the estimate is ``1{seen} loss / P``, with variance ``loss^2 (1 / P - 1)``.
+    A term of the estimate is ``1{seen} loss / P``, with variance ``loss^2 (1 / P - 1)``. NaN where some arm could not
+    be drawn, as without an even share: then ordinary decisions say nothing of it.
     """
     playing = np.array(log["probabilities"].tolist())
+    if playing.min() <= 0.0:
+        return float("nan")
     seeing = np.empty_like(playing)
     for arms in aw.clique_cover(case.graph).cliques:
         seeing[:, arms] = playing[:, arms].sum(axis=1, keepdims=True)
-    least = 1e-300  # without an even share, a probability can underflow
-    ours, ordinary = ((losses**2 * (1.0 / (chance + least) - 1.0)).mean(axis=0) for chance in (seeing, playing))
+    ours, ordinary = ((losses**2 * (1.0 / chance - 1.0)).mean(axis=0) for chance in (seeing, playing))
     return float(np.median(ordinary[ours > 0.0] / ours[ours > 0.0]))
 
 

@@ -36,7 +36,6 @@ LEARNERS = (OURS, "thompson-n", "ucb-n", "tsallis-inf", "uniform")
 """The last but one sees only the person it chose: it ignores the network."""
 FEW = "everybody, 100 rounds"
 NAMES = {
-    OURS: "tsallis-shannon (default)",
     "tsallis-inf": "tsallis-inf (no network)",
     "uniform": "uniform (learns nothing)",
 }

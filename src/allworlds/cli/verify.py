@@ -29,7 +29,8 @@ def verify(
 ) -> None:
     """Check every lemma and theorem, of the paper and our own, on new random instances and real runs.
 
-    Theorems A, B and C, about the sharp and the default constants, are among them, with each step of their proofs.
+    Theorems A to D, about the sharp and the practical constants and the guarded learner, are among them, with each
+    step of their proofs.
     Prints each statement with its left side, right side and slack. The exit code is 1 if one fails.
     """
     from rich.console import Console

@@ -4,7 +4,7 @@ Four settings are offered. :meth:`Constants.paper` is [EK21, Algorithm 1] to the
 uniformly for the first million rounds. :meth:`Constants.sharp` keeps the proof and drops what it does not
 need: ``alpha`` from the exact condition of ``docs/sharp_constants.md``, no floor, no horizon.
 :meth:`Constants.practical` is the setting to use: faster, and covered by a theorem of its own
-(``docs/default_proof.md``). :meth:`Constants.unproved` is what the default was before.
+(``docs/default_proof.md``). :meth:`Constants.unproved` is what the practical setting was at first.
 """
 
 from __future__ import annotations
@@ -173,7 +173,7 @@ class Constants:
 
     @classmethod
     def practical(cls, cover: CliqueCover) -> Constants:
-        """The default, covered by Theorem C of ``docs/default_proof.md``.
+        """What ``TsallisShannon`` plays unless told otherwise, covered by Theorem C of ``docs/default_proof.md``.
 
         Each clique has the rate that its own size asks for. Estimates take off a baseline, 85 % of the mean
         loss over the last twentieth of the rounds: a clique that is not drawn gains on those that are. The barrier
@@ -227,7 +227,7 @@ class Constants:
 
     @classmethod
     def unproved(cls, cover: CliqueCover) -> Constants:
-        """What the default was at first, so that published numbers can be repeated.
+        """What the practical setting was at first, so that published numbers can be repeated.
 
         Implicit exploration (Kocák et al. 2014) bounds what one rare or early loss can do, be it luck or an attack; a
         head start of 300 rounds does the same for the rate. Barrier and implicit exploration buy exploration in case

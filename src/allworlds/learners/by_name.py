@@ -94,7 +94,7 @@ OURS = (
     LearnerRecipe(
         "tsallis-shannon",
         _tsallis_shannon,
-        "sqrt(T sum_k R_k); sum_k log T / Delta_k where stochastic; sqrt(C) (docs/default_proof.md); the default",
+        "sqrt(T sum_k R_k); sum_k log T / Delta_k where stochastic; sqrt(C) (docs/default_proof.md)",
         "tsallis-shannon",
         {"setting": "word", "half_life": "integer", **CHANGEABLE},
         kind=TsallisShannon,

@@ -295,7 +295,7 @@ RECIPES = (
     LearnerRecipe(
         "guarded",
         Guarded,
-        "sqrt(T sum_k R_k); sum_k log T / Delta_k where stochastic; sqrt(C) (docs/guarded_proof.md)",
+        "sqrt(T sum_k R_k); sum_k log T / Delta_k where stochastic; sqrt(C) (docs/guarded_proof.md); the default",
         "guarded",
         dict.fromkeys(("start", "allowance", "sharpness", "proof", "share", "room_limit", "alarm"), "number"),
         kind=Guarded,

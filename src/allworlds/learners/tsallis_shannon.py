@@ -8,9 +8,10 @@ with the product of the two entropies and a log barrier on the cliques:
     p_t = argmin  Lhat·p + Psi(p) / eta_t + Phi(p),          draw I_t from p_t,
     Lhat_i += (l_i - b) / p_t(V(I_t))   for i in V(I_t),
 
-with ``b = 0`` in the paper. The default takes off a share ``b`` of a running mean loss, gives each clique a rate of its
-own, lets the barrier follow ``b``, and holds back what would put a clique further behind than 4 % of the rounds so far
-plus six times their root (``docs/practical.md``); the proof still holds (``docs/default_proof.md``).
+with ``b = 0`` in the paper. ``Constants.practical``, which this learner plays unless it is given others, takes off a
+share ``b`` of a running mean loss, gives each clique a rate of its own, lets the barrier follow ``b``, and holds back
+what would put a clique further behind than 4 % of the rounds so far plus six times their root
+(``docs/practical.md``); the proof still holds (``docs/default_proof.md``).
 
 For worlds that move there is an option that no theorem covers: with a ``half_life`` of ``H`` rounds everything learnt
 counts half after ``H`` rounds, ``Lhat <- 2^(-1/H) Lhat`` in every round, and rate, baseline and deficit limit see an

@@ -1,4 +1,4 @@
-"""The regret proof for the default constants, one function a step of ``docs/default_proof.md``.
+"""The regret proof for ``Constants.practical``, one function a step of ``docs/default_proof.md``.
 
 Every function takes a :class:`PracticalRound` and evaluates both sides of one inequality; where a statement is about
 every clique, it returns the one that uses the largest share of its bound.

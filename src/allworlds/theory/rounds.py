@@ -5,7 +5,7 @@ The half step ``p_t^+`` minimises the same function as ``p_t`` with this round's
 has one half step for each clique: nothing is simulated, everything is enumerated.
 
 :class:`Round` has the estimates ``(l - b) / p(V)``, where the baseline ``b`` is 0 with the paper's and the sharp
-constants. :class:`PracticalRound` adds what only the proof for the default constants speaks of, in the notation of
+constants. :class:`PracticalRound` adds what only the proof for ``Constants.practical`` speaks of, in the notation of
 ``practical_coefficients``: prices, and estimates that are held back.
 """
 

@@ -78,8 +78,8 @@ class Recommendation:
     bound: str
     """What is proved of the recommended learner, and by whom."""
     limits: dict[str, float]
-    """Where a horizon is given: ``upper``, what is proved of the default against any losses, and ``lower``, below which
-    no learner can guarantee its regret against hostile ones."""
+    """Where a horizon is given: ``upper``, what is proved of ``tsallis-shannon`` against any losses, and ``lower``,
+    below which no learner can guarantee its regret against hostile ones."""
     version: str
     """Of the results that the advice comes from."""
 

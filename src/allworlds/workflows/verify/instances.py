@@ -85,7 +85,7 @@ def random_round(rng: np.random.Generator, which: str = "sharp") -> Round:
 
 
 def random_practical_round(rng: np.random.Generator) -> PracticalRound:
-    """One round with the default constants: early or late, any baseline, undecided or nearly sure.
+    """One round with ``Constants.practical``: early or late, any baseline, undecided or nearly sure.
 
     2 to 5 cliques of 1 to 30 arms. Sometimes one of them has almost no mass, or is so far behind that its estimates
     are held back.
@@ -115,7 +115,7 @@ def random_practical_round(rng: np.random.Generator) -> PracticalRound:
 
 
 def held_back_round(rng: np.random.Generator) -> PracticalRound:
-    """A round with the default constants in which one clique of 2 or 3 is close to where its estimates are held back.
+    """A round with ``Constants.practical`` in which one clique of 2 or 3 is close to where its estimates are held back.
 
     Nothing else tells the arms apart and all of them lose 1, so the bounds on what is held back come close.
 
@@ -278,8 +278,8 @@ class Instances:
     def often(self, which: str, world: str, few: int) -> int:
         """How many runs to average: ``few``, or four times as many.
 
-        The default needs four times as many under corruption even if not ``full``: there, the regret of a run varies
-        from below 0 to three times its mean.
+        The practical setting needs four times as many under corruption even if not ``full``: there, the regret of a
+        run varies from below 0 to three times its mean.
         """
         return few * (4 if self.full or (which, world) == ("practical", "corrupted") else 1)
 

@@ -1,4 +1,4 @@
-"""The regret theorems on runs of the learner: the paper's, Theorems B (sharp constants), C (the default's) and D.
+"""The regret theorems on runs of the learner: the paper's, Theorems B (sharp), C (practical) and D (guarded).
 
 Short runs are recorded whole, so that the general bounds, which need the play of every round, can be evaluated. Long
 ones are played as users play them; there the bounds of Theorems B to D become smaller than the trivial one. The mean
