@@ -89,7 +89,7 @@ def test_it_is_saved_and_loaded_bit_for_bit_before_and_after_the_handover(tmp_pa
         for one in (here, again):
             for decision in waiting[::-1]:
                 one.observe(decision.id, told(decision))
-            go_on(one, 40)
+            go_on(one, 80)
         assert everything(again) == everything(here)
         assert again.handed_over == here.handed_over is not None
         assert again.held_back == here.held_back

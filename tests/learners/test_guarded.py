@@ -14,7 +14,7 @@ from allworlds.foundation.errors import InvalidParameter, InvalidState
 from allworlds.graphs import disjoint_cliques
 from allworlds.learners.dispatch import learn
 from allworlds.learners.guarded import Guarded
-from allworlds.learners.guarded_round import AVERAGE, DOWN, LATE, MASS, REASON, SEEN, UP, evidence_needed
+from allworlds.learners.guarded_round import AVERAGE, DOWN, HANDED_OVER, LATE, MASS, REASON, SEEN, UP, evidence_needed
 
 ALONE, ALIKE, MIXED = [[0], [1], [2], [3]], [[0, 1, 2], [3, 4, 5]], [[4], [0, 6, 2, 5], [3, 1]]
 COVERS = {"bandit": ALONE, "alike": ALIKE, "mixed": MIXED, "one clique": [[2, 0, 1]], "one arm": [[0]]}
@@ -353,6 +353,18 @@ def test_a_trace_says_in_which_round_all_was_left_to_algorithm_1():
     assert aw.play(aw.make_learner("exp3", disjoint_cliques(2, 3)), world, 20).handed_over is None
 
 
+def test_a_handover_after_the_last_round_is_not_in_the_trace():
+    learner, world = Guarded(disjoint_cliques(2, 1), start=0.5, allowance=0.1), aw.make_world("stochastic", n_arms=2)
+    first = aw.play(learner, world, 300, seed=1).handed_over
+    assert first > 2
+    short = aw.play(learner, world, first - 1, seed=1)
+    assert short.handed_over is None
+    assert "handed_over" not in short.to_pandas()
+    long = aw.play(learner, world, first, seed=1)
+    assert long.handed_over == first
+    assert long.to_pandas()["handed_over"].sum() == 1
+
+
 def test_what_algorithm_1_holds_back_is_returned_and_can_be_given_instead():
     learner, state, _ = handed_over(5, ALONE)
     given = learner.unpack(learner.pack(state))
@@ -418,6 +430,8 @@ def test_a_mask_divides_by_the_probability_that_was_used():
         divisors, baseline = learner.weights_of(ticket)
         assert divisors.tolist() == [ticket.clique_probability] * len(learner.observes(arm))
         assert baseline == ticket.baseline
+        assert learner.details(ticket)["damping"] == 0.0  # a log divides by clique_probability + damping
+    assert (ticket.damping == 1.0) == (used[[0, 6, 2, 5]].sum() == 0.0)
     assert used[[4, 3, 1]].sum() == pytest.approx(1.0)
 
 
@@ -489,7 +503,17 @@ def test_a_saved_state_goes_on_bit_for_bit(n_after):
     assert not np.array_equal(later["clock"], packed["clock"])
 
 
-@pytest.mark.parametrize(("name", "place", "value"), [("clock", REASON, 9.0), ("clock", 0, 0.0), ("table", -1, -1.0)])
+@pytest.mark.parametrize(
+    ("name", "place", "value"),
+    [
+        ("clock", REASON, 9.0),
+        ("clock", REASON, 1.0),
+        ("clock", 0, 0.0),
+        ("clock", HANDED_OVER, 1.0),
+        ("table", MASS, -1.0),
+        ("table", MASS, 0.0),
+    ],
+)
 def test_a_damaged_state_is_refused(name, place, value):
     learner = Guarded(cover_of(MIXED))
     arrays = learner.pack(learner.init())

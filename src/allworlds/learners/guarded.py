@@ -32,8 +32,9 @@ In rounds in which some clique is masked, the account stands still.
 chance would (a cumulative sum of recursive residuals: Brown, Durbin and Evans 1975), means of the past say little about
 the future, and the handover comes before the account is used up.
 
-Regret is ``O(sqrt(K T))`` against any losses, ``O(sum_k log(T) / Delta_k)`` where they are stochastic, and with a root
-of the corruption added; measured, it is near that of Thompson sampling where losses are random (``docs/practical.md``).
+Regret is ``O(sqrt(K T))`` against any losses (with a factor for large cliques), ``O(sum_k log(T) / Delta_k)`` where
+they are stochastic, and with a root of the corruption added; measured, it is near that of Thompson sampling where
+losses are random (``docs/practical.md``).
 """
 
 from __future__ import annotations
@@ -230,8 +231,10 @@ class Guarded(CliqueLearner[State, Ticket]):
         for name in self.saved:
             place = getattr(state, name)
             place[...] = saved_array(arrays, name, place.shape)
-        clock = state.clock
-        if not (clock[ROUND] >= 1.0 and clock[REASON] in range(len(REASONS)) and state.table[:, MASS].min() >= 0.0):
+        clock, masses = state.clock, state.table[:, MASS]
+        possible = clock[ROUND] >= 1.0 and 0.0 <= clock[HANDED_OVER] <= clock[ROUND]
+        possible = possible and clock[REASON] in range(len(REASONS)) and (clock[REASON] > 0) == (clock[HANDED_OVER] > 0)
+        if not (possible and masses.min() >= 0.0 and math.isclose(masses.sum(), 1.0, rel_tol=1e-6)):
             raise InvalidState("the saved round, reason or masses are impossible; the file is damaged")
         return state
 
@@ -252,6 +255,10 @@ class Guarded(CliqueLearner[State, Ticket]):
     def weights_of(self, ticket: Ticket) -> tuple[Floats, float]:
         """The clique's probability for every arm of it, and the baseline."""
         return self.then.weights_of(ticket._replace(damping=0.0))
+
+    def details(self, ticket: Ticket) -> dict[str, float]:
+        """What is worth logging; ``damping`` is 0: in a ticket it only says whether some clique was masked."""
+        return super().details(ticket._replace(damping=0.0))
 
     def estimates(self, state: State) -> Floats:
         """(N,) the estimated cumulative losses, in the order of the arms."""

@@ -43,7 +43,7 @@ ACCOUNT, ALARM, MOVED = 1.0, 2.0, 3.0
 MASKED = 1.0
 """The ``damping`` of a ticket that was drawn while some clique was masked; else it is 0."""
 TINY = 40.0
-"""A weight below ``exp(-TINY)`` is 0."""
+"""No weight is between 0 and ``exp(-TINY)``: one that would be is either, as it is quicker to see."""
 
 
 class Rules(NamedTuple):

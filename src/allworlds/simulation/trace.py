@@ -50,7 +50,7 @@ class Trace:
     limit fired. None where the learner does not count it."""
     handed_over: int | None
     """The first round that was left to another learner, as the default leaves all to Algorithm 1 when its means can no
-    longer be trusted. None where there was none."""
+    longer be trusted. None where there was none, also if it would have been the round after the last."""
     counts: NDArray[np.int64]
     """(N,) how often each arm was played."""
     seconds: float
@@ -157,7 +157,7 @@ def as_trace(learner: str, world: str, seed: int, rounds: NDArray[np.int64], rec
         clique_mass=record.masses if record.masses.shape[1] else None,
         regret_bound=None if np.isnan(bound[-1]) else bound,
         held_back=None if np.isnan(held_back[-1]) else held_back,
-        handed_over=None if np.isnan(handed_over[-1]) else int(handed_over[-1]),
+        handed_over=int(handed_over[-1]) if handed_over[-1] <= rounds[-1] else None,  # also None if it is NaN
         counts=record.counts,
         seconds=seconds,
     )
