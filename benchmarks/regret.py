@@ -41,9 +41,7 @@ from regret_suite.tables import as_data, as_markdown, cell_lines, goal_lines, ro
 def parse() -> argparse.Namespace:
     """The options; those that would publish tuning cells are refused."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument(
-        "--learner", action="append", metavar="SPEC", help="ours (default: guarded); repeatable"
-    )
+    parser.add_argument("--learner", action="append", metavar="SPEC", help="ours (default: guarded); repeatable")
     parser.add_argument("--rivals", default=",".join(RIVALS), help="comma-separated (default: %(default)s)")
     parser.add_argument("--tuning", action="store_true", help="the cells for choosing, not those for reporting")
     parser.add_argument("--only", default="", metavar="TEXT", help="cells whose name contains this")
