@@ -20,6 +20,13 @@ ANY: dict[str, tuple[list[Any], list[Any]]] = {
     "round": ([1, 10**6], [0, -1, 1.5, None]),
     "probability": ([1e-300, 1.0, 1.0 + 0.9e-9], [0.0, -0.1, 1.0 + 1.1e-9, math.inf]),
 }
+ALGORITHM_1: dict[str, tuple[list[Any], list[Any]]] = {
+    "clique_probability": ([1e-300, 1.0], [0.0, ABOVE_ONE, math.nan, 1, None]),
+    "baseline": ([0.0, 1.0], [-1e-300, ABOVE_ONE, math.nan, 0, None]),
+    "damping": ([0.0, 1e300], [-1e-300, math.inf, math.nan, 0, None]),
+    "clique": ([], [1, 2, -1]),
+}
+"""Of the tickets of ``tsallis-shannon``, which ``guarded`` writes too."""
 OWN: dict[str, dict[str, tuple[list[Any], list[Any]]]] = {
     "chen-2024": {"clique_probability": ([1e-300, 1.0, 1.0 + 0.9e-9], [0.0, 1.0 + 1.1e-9, math.nan])},
     "dann-blackbox": {
@@ -28,14 +35,10 @@ OWN: dict[str, dict[str, tuple[list[Any], list[Any]]]] = {
         "share": ([1e-300, 1.0], [0.0, ABOVE_ONE, math.nan]),
     },
     "exp3-dom": {"copy": ([0], [-1, N + 1])},
+    "guarded": ALGORITHM_1,
     "lykouris": {"layer": ([-1, 0], [-2, 10**6])},
     "q-ftrl": {"shifted": ([-1, 0, N - 1], [-2, N])},
-    "tsallis-shannon": {
-        "clique_probability": ([1e-300, 1.0], [0.0, ABOVE_ONE, math.nan, 1, None]),
-        "baseline": ([0.0, 1.0], [-1e-300, ABOVE_ONE, math.nan, 0, None]),
-        "damping": ([0.0, 1e300], [-1e-300, math.inf, math.nan, 0, None]),
-        "clique": ([], [1, 2, -1]),
-    },
+    "tsallis-shannon": ALGORITHM_1,
     "tsallis-shannon-all": {"baseline": ([0.0, 1.0], [-1e-300, ABOVE_ONE, math.nan])},
 }
 """By the learner's name and the field: what is taken, and what is refused. The ticket drawn is for arm 0."""

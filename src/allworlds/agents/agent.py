@@ -199,8 +199,8 @@ class Agent:
     def held_back(self) -> float | None:
         """What the learner's limit on single estimates has held back so far, in the units of the reported values.
 
-        With the default it is a part of ``regret_bound`` and goes on where that has ended: it rises with an outcome of
-        which the limit held something back. None where the learner does not count it.
+        It rises with an outcome of which the limit held something back. What Algorithm 1 held back is a part of
+        ``regret_bound``; this goes on where that has ended. None where the learner does not count it.
         """
         with self._lock:
             held_back = self._learner.held_back(self._state)

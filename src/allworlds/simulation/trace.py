@@ -46,8 +46,8 @@ class Trace:
     expected regret against any arm fixed beforehand, which is not the arm that turns out best where losses react to
     the learner. None where the learner has none."""
     held_back: Floats | None
-    """What a limit on single estimates has held back up to the round, a part of ``regret_bound``: it rises where the
-    limit fired. None where the learner does not count it."""
+    """What a limit on single estimates has held back up to the round: it rises where the limit fired. With Algorithm 1
+    it is a part of ``regret_bound``. None where the learner does not count it."""
     handed_over: int | None
     """The first round that was left to another learner, as the default leaves all to Algorithm 1 when its means can no
     longer be trusted. None where there was none, also if it would have been the round after the last."""
