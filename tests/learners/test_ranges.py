@@ -29,6 +29,10 @@ RANGES: dict[str, dict[str, str]] = {
     "exp3-g-plus-plus": {"exploration": POSITIVE},
     "exp3-plus-plus": {"exploration": POSITIVE},
     "exp3-wix": {"noise": "[0, inf)", "scale": POSITIVE},
+    "guarded": {
+        **dict.fromkeys(("start", "allowance", "sharpness", "proof", "room_limit", "alarm"), POSITIVE),
+        "share": "[0, 1]",
+    },
     "hedge": {**HORIZON, "rate": POSITIVE},
     "hybrid": {"gamma": "[0, inf)"},
     "inf": {**HORIZON, "power": "(1, inf)"},
