@@ -270,7 +270,7 @@ def test_the_help_shows_the_defaults_of_a_race():
     words = " ".join(run("race", "--help", columns=200).stdout.split())
     for value in (Race.graph, Race.horizon, Race.seeds):
         assert f"[default: ({value})]" in words
-    assert (len(Race.worlds), len(Race.learners)) == (4, 8)
+    assert (len(Race.worlds), len(Race.learners)) == (4, 9)
     assert f"{full_race()['horizon']} rounds" in words
     assert "allworlds graphs" in words
 

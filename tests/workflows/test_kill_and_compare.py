@@ -18,7 +18,7 @@ from experiment_runs import command, dask_scheduler, dask_worker, events_until, 
 
 pytestmark = pytest.mark.compiled
 
-MANY = {"horizon": 120_000, "seeds": 30}
+MANY = {"horizon": 480_000, "seeds": 30}
 CELLS = 120
 
 
@@ -138,7 +138,7 @@ def test_a_lost_scheduler_is_reported_with_the_way_to_resume_and_threads_go_on(u
 
 @pytest.mark.slow
 def test_runs_on_a_cluster_survive_kills_of_driver_worker_and_scheduler_in_turn(tmp_path):
-    file = write_file(tmp_path, horizon=50_000, seeds=150, learners=("ucb-n", "tsallis-shannon"))
+    file = write_file(tmp_path, horizon=200_000, seeds=150, learners=("ucb-n", "tsallis-shannon"))
     checksum = run_experiment(file, tmp_path / "peace").checksum
     out, moments = tmp_path / "out", random.Random(3)
     words: tuple[object, ...] = ("run", file, "--out", out)
@@ -199,7 +199,7 @@ work.code_version = lambda: "0.0.1+old"
 
 @pytest.mark.slow
 def test_workers_of_another_version_are_refused_at_the_start_and_when_they_join_late(tmp_path):
-    file, preload = write_file(tmp_path, horizon=50_000, seeds=200, learners=("ucb-n",)), tmp_path / "old.py"
+    file, preload = write_file(tmp_path, horizon=400_000, seeds=200, learners=("ucb-n",)), tmp_path / "old.py"
     preload.write_text(OLD, encoding="utf-8")
     with ExitStack() as stack:
         _, address = stack.enter_context(dask_scheduler(tmp_path))
